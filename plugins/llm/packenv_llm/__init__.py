@@ -1,4 +1,4 @@
-"""Rules for one replica of a language model: simulated, compared and judged. Names are imported when they are first used."""
+"""Rules for one replica of a language model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def register() -> None:
-    """Register `packenv/Replica-v1` with Gymnasium, which calls this when it is imported."""
+    """Register `packenv/Replica-v1`. Gymnasium calls this on import."""
     import gymnasium
 
     gymnasium.register("packenv/Replica-v1", entry_point="packenv_llm.environment:ReplicaEnv")

@@ -1,10 +1,10 @@
-"""The compiled engine of one replica: a step is a few operations, however many requests run.
+"""The compiled engine of one replica: exact and fast.
 
-Requests whose known tokens are all computed are *in decode*. While memory and budget last, a step gives one token to all of
-them: it only advances a clock, `beats`, and their tokens follow from it. Blocks that this takes are counted by the place of
-each request in its last block, completions lie in a ring by beat. So steps are skipped request by request, never in time, and
-the result is exact for every rule. Where somebody must be preempted, or the budget does not serve all, the clock is written
-back to the requests (`write_back`), and the step goes through them one by one.
+A request is *in decode* when all its known tokens are computed. While memory and budget suffice, a step gives one token to all
+requests in decode. It only advances a clock, `beats`, and each request's tokens follow from the clock. New blocks are counted
+by each request's place in its last block. Completions lie in a ring by beat. Steps are skipped per request, never in time, so
+results are exact for every rule. On a preemption or a short budget, `write_back` stores the clock in each request. The step then
+visits them one by one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ setting_type = np.dtype(
     ],
     align=True,
 )
-"""moving: the order changes while requests wait, so the queue is searched and not kept in order."""
+"""moving: the order changes while requests wait, so the queue is searched, not sorted."""
 
 count_type = np.dtype(
     [
@@ -75,12 +75,12 @@ seen_request = np.dtype(
         *((name, "f8") for name in ("priority", "preemptions")),
     ]
 )
-"""waited: seconds since the arrival. passed: tokens that the replica has computed since then."""
+"""waited: seconds since the arrival. passed: tokens computed by the replica since then."""
 seen_replica = np.dtype([(name, "f8") for name in ("blocks", "free", "block", "running", "waiting", "budget_left")])
 
 
 class Seen(Frame):
-    """What a function of a user's file sees."""
+    """The arguments of a user's function."""
 
     request: NDArray[np.void]  # (1,)
     replica: NDArray[np.void]  # (1,)
@@ -88,7 +88,7 @@ class Seen(Frame):
 
 
 class Core(Frame):
-    """The state of a run. R: most running requests; N: requests; powers of two: ring, peaks."""
+    """The state of a run: N requests, at most R running."""
 
     request: NDArray[np.void]  # (N,)
     setting: NDArray[np.void]  # (1,)
@@ -98,8 +98,8 @@ class Core(Frame):
     fresh: NDArray[np.int32]  # (R,) in decode, without a beat since their last token
     entering: NDArray[np.int32]  # (R,) compute prompt tokens in this step
     phase: NDArray[np.int64]  # (block,) requests in decode that need a new block at beats of this remainder
-    ring: NDArray[np.int32]  # first request that completes at a beat
-    peak_beat: NDArray[np.int64]  # beats whose length no later one reaches
+    ring: NDArray[np.int32]  # first request that completes at a beat, a power of two long
+    peak_beat: NDArray[np.int64]  # beats longer than all later ones, a power of two long
     peak: NDArray[np.float64]  # their lengths
     gaps: NDArray[np.int64]  # (GAP_BINS,) times between tokens
     bins: NDArray[np.float64]  # (bins, 3) waiting, running and blocks, times seconds
@@ -119,7 +119,7 @@ def comes_first(s: Core, a: int, b: int) -> bool:
 
 @compiled
 def set_key(s: Core, i: int) -> None:
-    """Write the key of a request that waits: the smallest is first."""
+    """Write a waiting request's key. The smallest key is first."""
     r, rule = s.request[i], s.setting[0]
     known = r.prompt + r.produced
     if r.rejoined != 0:
@@ -167,7 +167,7 @@ def join_queue(s: Core, i: int) -> None:
 
 @compiled
 def first_in_queue(s: Core) -> int:
-    """The place in the queue of the request that is first."""
+    """Return the queue place of the first request."""
     best = 0
     if s.setting[0].moving:
         for place in range(s.count[0].queued):
@@ -200,7 +200,7 @@ def leave_queue(s: Core, place: int) -> None:
 
 @apart
 def asked(s: Core, i: int, address: int) -> float:
-    """What a user's function returns for request i."""
+    """Return a user function's value for request i."""
     r, seen, c = s.request[i], s.seen.request[0], s.count[0]
     seen.prompt, seen.produced, seen.computed, seen.blocks, seen.limit = r.prompt, r.produced, r.computed, r.held, r.limit
     seen.passed = c.computed - r.before
@@ -224,11 +224,12 @@ def blocks_for(s: Core, tokens: int) -> int:
 
 @compiled
 def begin_decode(s: Core, i: int) -> None:
-    """From here on the clock counts the tokens of this request."""
+    """Let the clock count this request's tokens from now on."""
     r, c = s.request[i], s.count[0]
     r.state, r.beat = DECODES, c.beats
     c.decodes += 1
     s.phase[(c.beats - r.computed) % s.setting[0].block] += 1
+    # File the request in the ring, at the beat of its last token.
     slot = (c.beats + r.output - r.produced) & (s.ring.shape[0] - 1)
     r.next, r.previous = s.ring[slot], NONE
     if r.next != NONE:
@@ -240,8 +241,9 @@ def begin_decode(s: Core, i: int) -> None:
 
 @compiled
 def end_decode(s: Core, i: int) -> None:
-    """Write to a request what the clock has counted, and take it out of the ring."""
+    """Store the clock's count in a request. Leave the ring."""
     r, c = s.request[i], s.count[0]
+    # Leave the ring's list at the beat of the last token.
     slot = (r.beat + r.output - r.produced) & (s.ring.shape[0] - 1)
     if r.previous != NONE:
         s.request[r.previous].next = r.next
@@ -263,7 +265,7 @@ def end_decode(s: Core, i: int) -> None:
 
 @compiled
 def longest_beat(s: Core, first: int) -> float:
-    """The longest beat from this one on: by bisection among those that no later one reaches."""
+    """Return the longest beat from `first` on, by bisection."""
     c, mask = s.count[0], s.peak.shape[0] - 1
     low, high = c.oldest_peak, c.peaks - 1
     while low < high:
@@ -283,7 +285,7 @@ def count_gap(s: Core, seconds: float, tokens: int) -> None:
 
 @compiled
 def new_token(s: Core, i: int) -> None:
-    """A request that the clock does not count has its next token now."""
+    """Count a token for a request outside the clock."""
     r, now = s.request[i], s.count[0].now
     r.produced += 1
     if r.produced == 1:
@@ -297,27 +299,30 @@ def new_token(s: Core, i: int) -> None:
 
 @compiled
 def beat(s: Core) -> None:
-    """All requests in decode have their next token now: advance the clock."""
+    """Advance the clock: one token for all requests in decode."""
     c, mask = s.count[0], s.peak.shape[0] - 1
     length = c.now - c.beat_end
     c.beats += 1
     c.beat_end = c.now
     c.idle = 0
+    # Drop earlier beats that are no longer than this one.
     while c.peaks > c.oldest_peak and s.peak[(c.peaks - 1) & mask] <= length:
         c.peaks -= 1
     s.peak_beat[c.peaks & mask], s.peak[c.peaks & mask] = c.beats, length
     c.peaks += 1
+    # Drop beats too old for any request in decode.
     while s.peak_beat[c.oldest_peak & mask] < c.beats - mask + 1:
         c.oldest_peak += 1
     if c.decodes > c.fresh:
         count_gap(s, length, c.decodes - c.fresh)
-    # The first gap of those that are new began with their own last token, not with the last beat.
+    # A new request's first gap began with its own last token, not with the last beat.
     for n in range(c.fresh):
         r = s.request[s.fresh[n]]
         r.gap = max(r.gap, c.now - r.last)
         count_gap(s, c.now - r.last, 1)
     c.fresh = 0
     finished, slot = 0, c.beats & (s.ring.shape[0] - 1)
+    # Complete the requests whose last token is at this beat.
     while s.ring[slot] != NONE:
         i = s.ring[slot]
         end_decode(s, i)
@@ -329,14 +334,14 @@ def beat(s: Core) -> None:
 
 @compiled
 def write_back(s: Core) -> None:
-    """Bring all requests in decode up to date, and let the clock count none of them in this step."""
+    """Store the clock in all requests. It pauses this step."""
     c = s.count[0]
     if c.lazy:
         for n in range(c.running):
             r = s.request[s.running[n]]
             if r.state == DECODES:
                 end_decode(s, s.running[n])
-                if c.all:  # served in this step already
+                if c.all:  # already served in this step
                     r.take, r.held = 1, blocks_for(s, r.computed + 1)
         c.lazy, c.fresh, c.all = 0, 0, 0
 
@@ -352,7 +357,7 @@ def complete(s: Core, i: int) -> None:
 
 @compiled
 def close_ranks(s: Core) -> None:
-    """Take those that have left out of the list of running requests."""
+    """Remove finished and preempted requests from the running list."""
     c, kept = s.count[0], 0
     for n in range(c.running):
         i = s.running[n]
@@ -367,7 +372,7 @@ def close_ranks(s: Core) -> None:
 
 @compiled
 def is_before(s: Core, a: int, b: int) -> bool:
-    """Whether running request a is preempted before b, by the rule's measure alone."""
+    """Compare two running requests by the victim rule, without ties."""
     x, y, victim = s.request[a], s.request[b], s.setting[0].victim
     if victim == 1:  # fewest computed
         return x.computed < y.computed
@@ -393,9 +398,10 @@ def score(s: Core, i: int) -> float:
 
 @compiled
 def victim_of(s: Core) -> int:
-    """Whom to preempt: ties are broken for the one admitted last."""
+    """Return the request to preempt. Ties: the last admitted."""
     c, rule = s.count[0], s.setting[0]
     best, highest, present, chosen = NONE, 0.0, 0, NONE
+    # Draw a random victim's number among the running requests.
     if rule.victim == 6 and rule.victim_at == 0:  # random
         for n in range(c.running):
             present += s.request[s.running[n]].state != QUEUED
@@ -421,8 +427,9 @@ def victim_of(s: Core) -> int:
 
 @compiled
 def preempt(s: Core, i: int) -> None:
-    """All blocks of a request are freed, and it waits again; what it has produced stays known."""
+    """Free a request's blocks and queue it, with known outputs."""
     r, c = s.request[i], s.count[0]
+    # Return the request's tokens in this step to the budget.
     c.left += r.take
     if r.take > 0:
         c.served -= 1
@@ -447,7 +454,7 @@ def preempt(s: Core, i: int) -> None:
 
 @compiled
 def make_room(s: Core, i: int, needed: int) -> bool:
-    """Preempt until so many blocks are free; False if request i itself was preempted."""
+    """Preempt for `needed` free blocks. False if it preempts i."""
     while needed > s.count[0].free:
         victim = victim_of(s)
         preempt(s, victim)
@@ -462,11 +469,12 @@ def make_room(s: Core, i: int, needed: int) -> bool:
 
 @compiled
 def serve_outputs(s: Core) -> None:
-    """One token for requests in decode: all at once, or one by one where memory or budget do not do."""
+    """Give requests in decode one token, if possible all together."""
     c, rule = s.count[0], s.setting[0]
     if c.ended or c.decodes + (0 if c.lazy else c.running) == 0 or c.left == 0:
         return
     if c.lazy:
+        # Serve all together if the blocks and the budget suffice.
         needed = s.phase[c.beats % rule.block]
         if c.decodes <= c.left and needed <= c.free:
             c.free -= needed
@@ -497,7 +505,7 @@ def serve_outputs(s: Core) -> None:
 
 @compiled
 def still_needed(s: Core, steps: int) -> int:
-    """Blocks that requests in decode will need for so many steps."""
+    """Return the blocks that requests in decode need for `steps`."""
     total = 0
     for n in range(s.count[0].running):
         r = s.request[s.running[n]]
@@ -508,7 +516,7 @@ def still_needed(s: Core, steps: int) -> int:
 
 @compiled
 def retract(s: Core) -> None:
-    """SGLang: preempt until all who stay have room for AHEAD_STEPS steps; then all count as longer than before."""
+    """Preempt as SGLang: leave room for AHEAD_STEPS, update the ratio."""
     c = s.count[0]
     if still_needed(s, 1) <= c.free:
         return
@@ -531,7 +539,7 @@ def retract(s: Core) -> None:
 
 @compiled
 def serve_under_way(s: Core) -> None:
-    """The next chunk of a prompt that was cut: it was admitted last."""
+    """Compute the next chunk of the prompt under way."""
     c = s.count[0]
     if c.ended or c.under_way == 0 or c.left == 0:
         return
@@ -565,7 +573,7 @@ def enter(s: Core, i: int, take: int) -> None:
 
 @compiled
 def admit(s: Core) -> None:
-    """Admit from the head of the queue until the first who does not fit."""
+    """Admit from the queue until a request does not fit."""
     c, rule = s.count[0], s.setting[0]
     if c.stopped or (c.queued < rule.threshold and c.arrived < s.request.shape[0]):
         return
@@ -591,7 +599,7 @@ def admit(s: Core) -> None:
 
 @compiled
 def has_room(s: Core, i: int, known: int, take: int) -> bool:
-    """Whether the rule lets request i in."""
+    """Return whether the rule admits request i."""
     c, rule, r = s.count[0], s.setting[0], s.request[i]
     keep = rule.reserve if c.running > 0 else 0
     if blocks_for(s, take) + keep > c.free:
@@ -603,6 +611,7 @@ def has_room(s: Core, i: int, known: int, take: int) -> bool:
     if rule.admission == 2:
         return c.reserved + blocks_for(s, r.prompt + r.limit - 1) + keep <= rule.usable
     if rule.admission == 3:
+        # Estimate the outputs still to come from limits.
         coming = min(r.limit - r.produced, CLIP)
         for n in range(c.running):
             other = s.request[s.running[n]]
@@ -615,14 +624,14 @@ def has_room(s: Core, i: int, known: int, take: int) -> bool:
 
 @compiled
 def produced_by(s: Core, i: int) -> int:
-    """Tokens that a running request has produced, with those that the clock has counted."""
+    """Return a running request's tokens, including the clock's."""
     r, c = s.request[i], s.count[0]
     return r.produced + (c.beats - r.beat if r.state == DECODES and c.lazy else 0)
 
 
 @compiled
 def fits_ahead(s: Core, i: int, known: int, keep: int) -> bool:
-    """MC-SF's check: memory suffices at every step in which somebody ends (arXiv 2502.07115)."""
+    """Check memory at each coming completion (MC-SF, arXiv 2502.07115)."""
     c, r = s.count[0], s.request[i]
     members = c.running + 1
     for n in range(c.running):
@@ -632,6 +641,7 @@ def fits_ahead(s: Core, i: int, known: int, keep: int) -> bool:
         s.ends[1, n] = other.computed + produced - other.produced if decodes else other.prompt + produced - 1
     s.ends[0, c.running] = max(r.predicted - r.produced, 1)
     s.ends[1, c.running] = known - 1
+    # At each completion, add the blocks of all requests still running.
     for m in range(members):
         end, held = s.ends[0, m], 0
         for n in range(members):
@@ -644,7 +654,7 @@ def fits_ahead(s: Core, i: int, known: int, keep: int) -> bool:
 
 @compiled
 def arrive(s: Core) -> None:
-    """Let requests join the queue: those whose time has come, or as many as clients have none."""
+    """Queue requests by arrival, or one for each idle client."""
     c, rule, total = s.count[0], s.setting[0], s.request.shape[0]
     while c.arrived < total:
         r = s.request[c.arrived]
@@ -679,7 +689,7 @@ def seconds_of(s: Core, prompts: int, outputs: int) -> float:
 
 @compiled
 def add_to_bins(s: Core, begin: float, end: float) -> None:
-    """Spread what waits, runs and is held during a step over the bins of time that it touches."""
+    """Add a step's queue, running requests and blocks to bins."""
     c, width = s.count[0], s.setting[0].width
     held = s.setting[0].usable - c.free
     waiting = c.queued + c.running - c.served
@@ -689,6 +699,7 @@ def add_to_bins(s: Core, begin: float, end: float) -> None:
     c.running_time += c.running * length
     c.waiting_time += waiting * length
     c.present_time += (c.queued + c.running) * length
+    # Split the step over the bins of time.
     k = int(begin / width)
     while begin < end and k < s.bins.shape[0]:
         stop = min(end, (k + 1) * width)
@@ -702,7 +713,7 @@ def add_to_bins(s: Core, begin: float, end: float) -> None:
 
 @compiled
 def choose(s: Core) -> None:
-    """Choose what this step computes, by the rule's kind of batch."""
+    """Choose the step's work, by the rule's kind of batch."""
     c, rule = s.count[0], s.setting[0]
     c.left, c.stopped, c.ended, c.prompts, c.outputs, c.served, c.all = rule.budget, 0, 0, 0, 0, 0, 0
     c.entering, c.lazy = 0, 1
@@ -728,7 +739,7 @@ def choose(s: Core) -> None:
 
 @compiled
 def finish(s: Core) -> None:
-    """Time passes; requests have their tokens, and leave with their last."""
+    """Advance time, hand out tokens, and complete requests."""
     c, left = s.count[0], 0
     length = seconds_of(s, c.prompts, c.outputs)
     add_to_bins(s, c.now, c.now + length)
@@ -737,7 +748,7 @@ def finish(s: Core) -> None:
     if c.outputs > 0:
         c.ratio = max(c.ratio - FALL, LEAST)
     if c.lazy == 0:
-        # Those that the clock does not count in this step: each has its token, or none.
+        # The clock is paused: serve each request by its own tokens.
         close_ranks(s)
         for n in range(c.running):
             i = s.running[n]
@@ -780,7 +791,7 @@ def finish(s: Core) -> None:
 
 @compiled
 def resume(s: Core) -> None:
-    """Let the clock count again after requests were preempted outside of a step that served any."""
+    """Restart the clock after preemptions in a step without service."""
     c = s.count[0]
     if c.lazy == 0:
         close_ranks(s)
@@ -792,7 +803,7 @@ def resume(s: Core) -> None:
 
 @compiled
 def run(s: Core, until: float) -> int:
-    """Go on until `until`, in seconds, or until something stops the run. Returns why."""
+    """Run until `until` (seconds) or a stop. Return the reason."""
     c, total = s.count[0], s.request.shape[0]
     while c.now < until:
         arrive(s)
@@ -822,7 +833,7 @@ def run(s: Core, until: float) -> int:
 
 @compiled
 def is_short(s: Core) -> bool:
-    """Whether requests in decode need more blocks in the next step than are free."""
+    """Return whether the next step lacks free blocks."""
     c = s.count[0]
     needed: bool = s.phase[c.beats % s.setting[0].block] > c.free
     return needed
@@ -830,7 +841,7 @@ def is_short(s: Core) -> bool:
 
 @compiled
 def may_enter(s: Core, i: int) -> bool:
-    """Whether there is room for a request that waits, and for the next step of all others."""
+    """Return whether there is room for request i and outputs."""
     r, c = s.request[i], s.count[0]
     needed = blocks_for(s, r.prompt + r.produced) + s.phase[c.beats % s.setting[0].block]
     fits: bool = c.running < s.setting[0].places and needed <= c.free
@@ -839,7 +850,7 @@ def may_enter(s: Core, i: int) -> bool:
 
 @compiled
 def admit_chosen(s: Core, place: int) -> None:
-    """Admit the request at a place of the queue, which is in no order; it takes the blocks of its known tokens."""
+    """Admit the request at a queue place, with its blocks."""
     c, i = s.count[0], s.queue[place]
     r = s.request[i]
     leave_queue(s, place)
@@ -862,7 +873,7 @@ def preempt_chosen(s: Core, i: int) -> None:
 
 @compiled
 def go_on(s: Core, steps: int) -> int:
-    """Run `steps` steps, and then until there is something to decide or all is done."""
+    """Run `steps` steps, then to the next decision or end."""
     c, total = s.count[0], s.request.shape[0]
     while True:
         arrive(s)

@@ -1,4 +1,4 @@
-"""`packenv/Replica-v1`: whom to admit or to preempt, one decision at a time."""
+"""`packenv/Replica-v1`: admit or preempt, one decision at a time."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """Admit or preempt requests of one replica.
 
     ## Decisions
-    There is a decision when a waiting request fits, or when requests that run need more blocks than are free.
+    You decide when a waiting request fits, or when running requests need more blocks than are free.
 
     ## Actions
-    `Discrete(1 + W + V)`. 0: go on with the next step. 1 to W: admit this one of the first W that wait. W + 1 to W + V:
-    preempt this one of the last V that were admitted. `action_masks()` shows which are valid; an invalid action is 0.
-    Going on without memory preempts the one that was admitted last.
+    `Discrete(1 + W + V)`. 0: go on with the next step. 1 to W: admit one of the first W waiting requests. W + 1 to W + V:
+    preempt one of the last V admitted requests. `action_masks()` shows the valid actions. An invalid action counts as 0.
+    Going on without memory preempts the last admitted request.
 
     ## Observation
-    `Box((4 + 3 (W + V),))`: free share of the blocks, waiting and running requests over 100, whether memory is short; of
-    each shown request its known tokens over 1,000, its seconds since arrival over 10, and its outputs so far over 1,000.
+    `Box((4 + 3 (W + V),))`. First: free share of the blocks, waiting and running requests over 100, whether memory is short. For
+    each shown request: known tokens over 1,000, seconds since arrival over 10, outputs so far over 1,000.
 
     ## Reward
-    Minus the time that all requests together spent in the system since the last decision, over the number of requests. So a
-    whole episode has about minus the mean time to the last token.
+    Minus the time of all requests in the system since the last decision, over the number of requests. An episode's sum is about
+    minus the mean time to the last token.
 
     ## Episode
-    `count` requests, until all are done. The seed of `reset` draws them; without one each episode has other requests.
+    `count` requests, until all are done. The seed of `reset` draws them. Without a seed, each episode has other requests.
 
-    requests     a source, as `evaluate` takes it
+    requests     a source, as in `evaluate`
     load, count  arrivals as a share of the bound, and requests in an episode
     waiting, running  W and V
     """
@@ -95,12 +95,13 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             engine.preempt_chosen(self.core, int(self.victims[chosen - 1 - self.shown[0]]))
             self.preempted = True
             self._look()
+        # The reward is the time in the system since the last decision.
         spent = float(self.core.count[0]["present_time"])
         reward, self.passed = (self.passed - spent) / self.size, spent
         return self._observation(), reward, self.done, False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Valid actions, (1 + W + V,). Somebody must be admitted when nothing runs."""
+        """Mask actions, (1 + W + V,): admit if idle."""
         mask = np.zeros(1 + sum(self.shown), np.bool_)
         count = self.core.count[0]
         if not self.preempted:
@@ -111,16 +112,17 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return mask
 
     def _go_on(self, steps: int) -> None:
-        """Run to the next decision. While requests were admitted and no time has passed, look again at the same moment."""
+        """Run to the next decision, or look again without steps."""
         if steps:
             self.preempted = False
         self.done = engine.go_on(self.core, steps) == engine.FINISHED
         self._look()
 
     def _look(self) -> None:
-        """Find which requests are shown: the first that wait, the last that were admitted."""
+        """Find the shown requests: first in queue, last admitted."""
         count, request = self.core.count[0], self.core.request
         queue = self.core.queue[: count["queued"]]
+        # Order the queue as at admission: preempted requests first.
         front = np.lexsort((request["tie"][queue] * (request["rejoined"][queue] < 0), queue, request["rejoined"][queue] >= 0))
         self.places = front[: self.shown[0]]
         self.victims = self.core.running[: count["running"]][::-1][: self.shown[1]]

@@ -1,4 +1,4 @@
-"""Functions of a file of your own: read and checked as the core's `priority` rules are, and never executed as Python.
+"""Functions of your rule file: checked, never executed as Python.
 
 def order(request, replica):   the smallest value is admitted first
 def victim(request, replica):  the largest value is preempted
@@ -21,12 +21,12 @@ LANGUAGE = Vocabulary(
     ("request", "replica"), {"request": tuple(seen_request.names or ()), "replica": tuple(seen_replica.names or ())}
 )
 FIXED = {f"request.{name}" for name in ("prompt", "known", "produced", "limit", "priority", "preemptions")}
-"""They stay the same while a request waits."""
+"""Names with constant values while a request waits."""
 
 
 @functools.cache
 def functions_in(source: str, file: str) -> dict[str, Any]:
-    """Return the checked functions of a file by name. Raises InputError with file and line."""
+    """Return a file's checked functions. Raises InputError with its line."""
     try:
         names = {node.name for node in ast.parse(source, file).body if isinstance(node, ast.FunctionDef)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -42,7 +42,7 @@ def functions_in(source: str, file: str) -> dict[str, Any]:
 
 @functools.cache
 def compiled_functions(source: str, file: str) -> dict[str, tuple[int, bool]]:
-    """Return the address of each function, and whether its value changes while a request waits."""
+    """Return addresses, and whether values change while a request waits."""
     seen = Seen(request=np.zeros(1, seen_request), replica=np.zeros(1, seen_replica), parameters=np.zeros(0))
     arguments = (seen.request, seen.replica, seen)
     rules = functions_in(source, file)

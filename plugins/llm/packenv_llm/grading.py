@@ -1,4 +1,4 @@
-"""The grader: where a rule lies between a reference and a bound on the mean time to the last token."""
+"""The grader of rules, by time to the last token."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from packenv_llm.verbs import rate_bound, replica_of, source_of
 
 SUITES = Path(__file__).parent / "suites"
 WORST = -100.0
-"""The least score of a case, and that of a rule that is unstable where the reference is not, or knows output lengths."""
+"""The lowest score of a case, also for a rule unstable unlike the reference, or with known output lengths."""
 
 
 @dataclass(frozen=True, repr=False)
 class Score(Showable):
-    """The score of a rule, case by case: 0 is the reference, 100 the bound."""
+    """A rule's score for each case: 0 reference, 100 bound."""
 
     rule: str
     suite: str
@@ -74,7 +74,7 @@ class Score(Showable):
 
 
 def least_seconds(requests: Requests, replica: Replica) -> np.ndarray:
-    """Seconds that each request takes alone, at least: its prompt, then a step for every further token."""
+    """Return each request's least seconds alone: prompt, then single tokens."""
     time = replica.time
     steps = -(-requests.prompt // replica.tokens) + requests.output - 1
     tokens = requests.prompt + requests.output - 1
@@ -89,8 +89,8 @@ def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, se
 
         score = 100 · ln(reference / mean) / ln(reference / bound),   of mean times to the last token
 
-    rule   a rule as `evaluate` takes it; one that knows output lengths has the worst score
-    suite  a name or a file: an object with `reference`, and lists `train` and `test` of cases, which are options of `evaluate`
+    rule   a rule, as in `evaluate`; a rule with known output lengths has the worst score
+    suite  a name or a file: an object with `reference`, and lists `train` and `test` of cases (options of `evaluate`)
     """
     path = Path(suite) if suite.endswith(".json") else SUITES / f"{suite}.json"
     if not path.is_file():
@@ -114,6 +114,7 @@ def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, se
         rate = options.rate or (options.load or 0.9) * limit
         rows: list[tuple[float, float, float]] = []
         runs = []
+        # Run the rule and the reference on the same requests.
         for each in range(seed, seed + seeds):
             table = source.draw(each, options.count, rate)
             pair = [simulate(table, replica, of, each, intensity=rate / limit) for of in (candidate, reference)]

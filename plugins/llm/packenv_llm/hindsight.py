@@ -1,4 +1,4 @@
-"""Hindsight for small instances of Jaillet et al. (arXiv 2502.07115): their program, solved to proof, and MC-SF in rounds."""
+"""Hindsight optima of small instances, and MC-SF (arXiv 2502.07115)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from packenv.extend import InputError, library_needed
 
 
 class RoundRequest(NamedTuple):
-    """Arrives at the beginning of a round; holds size + j in its j-th round, for output rounds."""
+    """A request: size + j in round j, `output` rounds."""
 
     arrival: int
     size: int
@@ -17,9 +17,9 @@ class RoundRequest(NamedTuple):
 
 
 def least_total(requests: Sequence[RoundRequest], memory: int, seconds: float = 60.0) -> tuple[int, bool]:
-    """Return the least Σ (end - arrival) that is known, and whether it is proved: by CP-SAT with intervals.
+    """Return the least Σ (end - arrival) and whether proved.
 
-    The memory of a request rises by one a round, so it is a stack of intervals that end together.
+    CP-SAT solves it. A request's memory rises by one a round: a stack of intervals with the same end.
     """
     try:
         from ortools.sat.python import cp_model
@@ -43,13 +43,14 @@ def least_total(requests: Sequence[RoundRequest], memory: int, seconds: float = 
 
 
 def rounds_of(requests: Sequence[RoundRequest], memory: int, by_output: bool = True) -> list[int]:
-    """Return the start of each request under MC-SF, or first come, first served with the same look-ahead."""
+    """Return starts under MC-SF, or FCFS with the same look-ahead."""
     starts: dict[int, int] = {}
     now = 0
     while len(starts) < len(requests):
         active = [i for i, begin in starts.items() if begin + requests[i].output > now]
         waiting = [i for i, r in enumerate(requests) if i not in starts and r.arrival <= now]
         for i in sorted(waiting, key=lambda i: (requests[i].output if by_output else 0, i)):
+            # Start the request only if memory suffices at every end.
             members = [(starts[k], requests[k]) for k in active] + [(now, requests[i])]
             ends = [begin + r.output for begin, r in members]
             if any(sum(r.size + end - begin for begin, r in members if begin + r.output >= end) > memory for end in ends):

@@ -1,4 +1,4 @@
-"""Measures of a run: one row each, read by every table, file and picture."""
+"""Measures of a run: one row each, for all outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packenv_llm.simulation import WARMUP, Run
 
 
 class Measure(NamedTuple):
-    """less: whether less is better; None: neither."""
+    """A measure. `less`: less is better (None: no direction)."""
 
     key: str
     heading: str
@@ -26,7 +26,7 @@ class Measure(NamedTuple):
 
 
 def counted(run: Run) -> slice:
-    """The requests that are measured: all but the first tenth."""
+    """Return the measured requests: all but the first tenth."""
     return slice(int(len(run.requests) * WARMUP), None)
 
 
@@ -41,14 +41,14 @@ def end_to_end(run: Run) -> NDArray[np.float64]:
 
 
 def per_token(run: Run) -> NDArray[np.float64]:
-    """Seconds per token after the first, request by request; 0 of requests with one token."""
+    """Return seconds per token after the first (0 if none)."""
     outputs = run.requests.output[counted(run)]
     times: NDArray[np.float64] = (end_to_end(run) - first_token(run)) / np.maximum(outputs - 1, 1)
     return times
 
 
 def gap_quantile(run: Run, share: float) -> float:
-    """The quantile of the times between tokens, over all tokens, within 1 %."""
+    """Return a quantile of times between tokens, within 1 %."""
     total = int(run.gaps.sum())
     if total == 0:
         return 0.0
@@ -103,7 +103,7 @@ MEASURES = (
 
 
 def goodput_measures(slos: Sequence[tuple[float, float]]) -> list[Measure]:
-    """A measure for each pair of limits."""
+    """Return a measure for each pair of limits."""
     measures = []
     for n, slo in enumerate(slos, 1):
         meaning = f"Share of requests with TTFT <= {slo[0]:g} s and TPOT <= {slo[1]:g} s"
@@ -112,5 +112,5 @@ def goodput_measures(slos: Sequence[tuple[float, float]]) -> list[Measure]:
 
 
 def values_of(run: Run, slos: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """All measures of a run, by key."""
+    """Return all measures of a run, by key."""
     return {measure.key: measure.value(run) for measure in (*MEASURES, *goodput_measures(slos))}

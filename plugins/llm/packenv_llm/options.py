@@ -1,4 +1,4 @@
-"""Options of the verbs. Importing them is cheap: the command line is parsed without the compiler."""
+"""Options of the verbs. Importing them needs no compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of requests: CSV, JSON lines, JSON and Parquet, whose columns have one of the names below."""
+"""Readers of request tables: CSV, JSON lines, JSON and Parquet."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ LIMITS, PRIORITIES = ("limit", "max_tokens"), ("priority",)
 
 
 def read_requests(path: Path) -> Requests:
-    """Return the requests of a file. Rows without a prompt or an output are left out and counted on standard error.
+    """Read requests. Count rows without lengths on standard error.
 
-    Without arrivals, requests come one a second. Raises InputError, with the file and the row.
+    These rows are left out. Without arrivals, one request comes each second. Raises InputError, with the file and the row.
     """
     table = columns_of(path)
     prompt, output = (_numbers(path, table, names) for names in (PROMPTS, OUTPUTS))
@@ -56,7 +56,7 @@ def read_requests(path: Path) -> Requests:
 
 
 def columns_of(path: Path, needed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the columns of a table by name. Raises InputError where `needed` ones are missing."""
+    """Read a table's columns. Raises InputError without the `needed` ones."""
     if path.suffix == ".parquet":
         import pyarrow.parquet as parquet
 
@@ -91,7 +91,7 @@ def _of_csv(path: Path, text: str) -> dict[str, Any]:
 
 
 def _of_json(path: Path, text: str) -> dict[str, Any]:
-    """JSON lines, or one JSON list of objects."""
+    """Read JSON lines, or one JSON list of objects."""
     if text.lstrip()[:1] == "[":
         records = _loaded(path, "", text)
     else:
@@ -111,7 +111,7 @@ def _loaded(path: Path, where: str, text: str) -> Any:
 
 
 def _numbers(path: Path, table: dict[str, Any], names: Sequence[str]) -> NDArray[np.float64] | None:
-    """The first of some columns that the table has, as numbers; None if it has none."""
+    """Return the first existing column as numbers, or None."""
     name = next((name for name in names if name in table), None)
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""A replica: its memory, the limits of a step, and how long a step takes."""
+"""A replica: its memory, and a step's limits and time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ENDLESS = 2**40
 
 @dataclass(frozen=True)
 class StepTime:
-    """Seconds of a step that computes p prompt tokens and d output tokens, n = p + d.
+    """Seconds of a step with p prompt and d output tokens.
 
-        fixed + prefill · p + decode · d + level · ⌈n / quantum⌉ + above · max(0, n - quantum)
+        fixed + prefill · p + decode · d + level · ⌈n / quantum⌉ + above · max(0, n - quantum),   n = p + d
 
     `level` is the staircase of Dai, Deng, Li and Peng (arXiv 2504.07347 v3, Eq. 4), `above` its first form (v1, v2).
     """
@@ -52,9 +52,9 @@ STEP_TIMES = {
 
 
 def step_time(text: str) -> StepTime:
-    """Return the step time of a name, of `fixed=0.006,prefill=1e-5`, or fitted to a table of measured steps.
+    """Return a step time by name, numbers or measured steps.
 
-    Raises InputError for anything else.
+    `fixed=0.006,prefill=1e-5` gives numbers. A table of steps gives a fit. Raises InputError for anything else.
     """
     if text in STEP_TIMES:
         return STEP_TIMES[text]
@@ -72,7 +72,7 @@ def step_time(text: str) -> StepTime:
 
 
 def fitted_step_time(file: str) -> StepTime:
-    """Fit fixed, prefill and decode by least squares to columns `seconds`, `prompt_tokens` and `output_tokens`."""
+    """Fit `seconds` to `prompt_tokens` and `output_tokens` by non-negative least squares."""
     from packenv_llm.readers import columns_of
 
     table = columns_of(Path(file), ("seconds", "prompt_tokens", "output_tokens"))
@@ -82,7 +82,7 @@ def fitted_step_time(file: str) -> StepTime:
     from scipy.optimize import nnls
 
     columns = np.column_stack([np.ones(len(seconds)), table["prompt_tokens"], table["output_tokens"]]).astype(np.float64)
-    scale = np.maximum(np.abs(columns).max(axis=0), 1.0)  # of like size, or the fit loses digits
+    scale = np.maximum(np.abs(columns).max(axis=0), 1.0)  # similar sizes: otherwise the fit loses digits
     fixed, prefill, decode = nnls(columns / scale, seconds)[0] / scale
     if fixed <= 0:
         raise InputError(f"{file}: the fit gives steps of no time; give the step time by its numbers")
@@ -91,10 +91,10 @@ def fitted_step_time(file: str) -> StepTime:
 
 @dataclass(frozen=True)
 class Replica:
-    """One copy of a model, and what it may do in a step.
+    """One copy of a model, with its memory and step limits.
 
-    blocks     of memory; 0: endless
-    spare      blocks that no request can have: vLLM keeps one, while its watermark is a share of all
+    blocks     blocks of memory; 0: endless
+    spare      blocks unavailable to requests: vLLM keeps one, while its watermark is a share of all
     block      tokens in a block
     budget     most tokens in a step; 0: endless
     sequences  most running requests; 0: any number
@@ -123,17 +123,15 @@ class Replica:
 
     @property
     def tokens(self) -> int:
-        """Most tokens in a step."""
         return self.budget or ENDLESS
 
     @property
     def places(self) -> int:
-        """Most running requests."""
         return self.sequences or ENDLESS
 
 
 def block_steps(prompt: NDArray[Any], output: NDArray[Any], replica: Replica) -> NDArray[np.float64]:
-    """Return the least block-steps of each request: the sum over its steps of the blocks that it holds.
+    """Return each request's least block-steps: blocks held, summed over steps.
 
     A prompt takes as few steps as the budget allows. Every rule needs at least this (Nie, Si, Zhou, arXiv 2605.04595).
     """
@@ -141,7 +139,7 @@ def block_steps(prompt: NDArray[Any], output: NDArray[Any], replica: Replica) ->
     p, o = np.asarray(prompt, np.int64), np.asarray(output, np.int64)
 
     def filled(tokens: NDArray[Any]) -> NDArray[Any]:
-        """Sum of ⌈j / size⌉ for j = 1, …, tokens."""
+        """Sum ⌈j / size⌉ for j = 1, …, tokens."""
         whole, rest = np.divmod(tokens, size)
         return size * whole * (whole + 1) // 2 + rest * (whole + 1)
 

@@ -1,4 +1,4 @@
-"""Requests: tables, and sources that draw them. Request i is a pure function of (seed, i, column), whatever the load."""
+"""Request tables, and sources: pure functions of (seed, i, column)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ LENGTHS = re.compile(r"(\d{1,9})\+(\d{1,9})(?:~(\d*\.?\d+))?")
 
 @dataclass(frozen=True)
 class Requests:
-    """A table: arrival in seconds (n,), ascending; prompt, output and limit in tokens (n,).
+    """A request table with (n,) columns: seconds and token counts.
 
+    arrival    seconds, ascending; prompt, output and limit are tokens
     limit      most outputs that the user allows; by default the longest output in the table
     predicted  outputs that rules with known outputs see; by default the true ones
     priority   the lowest number is the most important
@@ -67,7 +68,7 @@ class Requests:
         return len(self.arrival)
 
     def at_rate(self, rate: float) -> Requests:
-        """The same requests, `rate` a second on average: their times are stretched."""
+        """Stretch the arrivals to a mean of `rate` a second."""
         own = len(self) / self.arrival[-1] if self.arrival[-1] > 0 else 1.0
         return replace(self, arrival=self.arrival * own / rate)
 
@@ -91,13 +92,13 @@ class Requests:
 
 @compiled
 def fill(key: np.uint64, out: Floats) -> None:
-    """Uniform numbers in (0, 1) of a column, one for each request."""
+    """Fill `out` with uniform numbers in (0, 1)."""
     for i in range(out.shape[0]):
         out[i] = uniform(word_at(key, i))
 
 
 def uniforms(seed: int, column: int, n: int) -> Floats:
-    """Numbers in (0, 1): number i depends on (seed, i, column) alone."""
+    """Return n numbers in (0, 1), from (seed, i, column)."""
     golden = 0x9E3779B97F4A7C15
     key = word_at(np.uint64(mix(np.uint64((seed + golden) % 2**64))), column)
     out = np.empty(n)
@@ -107,7 +108,7 @@ def uniforms(seed: int, column: int, n: int) -> Floats:
 
 @dataclass(frozen=True)
 class Service:
-    """Requests of one kind: quantiles of prompts and of outputs, at `shares` from 0 to 1."""
+    """A kind of requests: quantiles of lengths at `shares`."""
 
     weight: float
     prompts: tuple[float, ...]
@@ -117,11 +118,11 @@ class Service:
 
 @dataclass(frozen=True)
 class Source:
-    """Where requests come from: a mixture of services, or a table from which blocks of rows are drawn.
+    """A source: a mixture of services, or blocks of table rows.
 
     bursts  squared coefficient of variation of the rate from window to window; 0: Poisson arrivals
     window  expected requests in a window
-    table   arrivals, prompts and outputs, of which `draw` puts blocks of rows one behind the other
+    table   arrivals, prompts and outputs: `draw` concatenates blocks of its rows
     error   standard deviation of the logarithm of predicted over true outputs
     """
 
@@ -144,6 +145,7 @@ class Source:
         return requests
 
     def _from_services(self, seed: int, n: int, rate: float) -> Requests:
+        # Draw a service for each request, then its lengths.
         share = np.cumsum([service.weight for service in self.services])
         kind = np.searchsorted(share / share[-1], uniforms(seed, SERVICE, n), side="right")
         prompt, output = np.empty(n), np.empty(n)
@@ -158,13 +160,14 @@ class Source:
         return Requests(arrival, prompts, outputs, np.full(n, most, np.int64), name=self.name)
 
     def _arrivals(self, seed: int, n: int) -> Floats:
-        """Arrivals at one a second: exponential gaps, with a rate that a gamma law draws for each window."""
+        """Draw arrivals at rate one, with gamma rates by window."""
         work = np.cumsum(-np.log(uniforms(seed, GAP, n)))
         if self.bursts == 0:
             return work
         from scipy.special import gammaincinv
 
         shape = 1 / self.bursts
+        # Guess the number of windows, and double it until they cover all requests.
         windows = int(work[-1] / self.window * (1 + 4 * np.sqrt(self.bursts))) + 64
         while True:
             rates = np.maximum(gammaincinv(shape, uniforms(seed, BURST, windows)) / shape, 1e-9)
@@ -176,6 +179,7 @@ class Source:
     def _from_table(self, seed: int, n: int, rate: float) -> Requests:
         table = self.table
         assert table is not None and table.limit is not None
+        # Blocks of rows preserve the table's bursts, except with Poisson arrivals.
         size = min(BLOCK_ROWS if not self.poisson else 1, len(table))
         first = (uniforms(seed, PLACE, -(-n // size)) * len(table)).astype(np.int64)
         rows = ((first[:, None] + np.arange(size)) % len(table)).ravel()[:n]
@@ -200,20 +204,20 @@ def fixed(name: str, prompt: int, output: int, about: str = "") -> Source:
 
 
 def between(name: str, prompt: float, output: float, ratio: float, about: str = "") -> Source:
-    """Prompts and outputs are uniform, up to `ratio` away from their means."""
+    """Return uniform lengths, up to `ratio` away from their means."""
     prompts, outputs = ((mean * (1 - ratio), mean * (1 + ratio)) for mean in (prompt, output))
     return Source(name, (Service(1.0, prompts, outputs),), about=about)
 
 
 SHARES = (0.0, 0.05, 0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 0.93, 0.97, 0.99, 0.995, 0.999, 1.0)
-"""Of a class of requests that is below each of its fitted quantiles."""
+"""Shares of a class of requests below each fitted quantile."""
 
 CUTS = {"conversation": (75, 150, 300, 405, 450), "code": (10, 20, 60, 150)}
 """Ends of the classes of outputs, in tokens, by service."""
 
 
 def fit_services(requests: Requests, cuts: Sequence[int]) -> tuple[Service, ...]:
-    """Return a service for each class of outputs: up to cuts[0], up to cuts[1], …, and above."""
+    """Fit a service to each output class, with ends `cuts`."""
     kind = np.searchsorted(cuts, requests.output)
     services = []
     for k in range(len(cuts) + 1):
@@ -224,13 +228,13 @@ def fit_services(requests: Requests, cuts: Sequence[int]) -> tuple[Service, ...]
 
 
 def fitted_services(name: str) -> tuple[Service, ...]:
-    """Return what `fit_services` found in the Azure LLM inference traces of 2023 (CC-BY 4.0; Splitwise, ISCA 2024)."""
+    """Return services fitted to Azure's LLM traces of 2023."""
+    # Azure LLM inference traces of 2023, CC-BY 4.0 (Splitwise, ISCA 2024).
     text = (Path(__file__).parent / "services.json").read_text(encoding="utf-8")
     return tuple(Service(weight, tuple(p), tuple(o), SHARES) for weight, p, o in json.loads(text)[name])
 
 
 def named_sources() -> dict[str, Source]:
-    """The sources that have names."""
     sources = [
         Source(
             "llm/conv-like",
@@ -253,7 +257,7 @@ def named_sources() -> dict[str, Source]:
 
 
 def find_source(text: str | Source | Requests) -> Source:
-    """Return the source of a name, of PROMPT+OUTPUT or PROMPT+OUTPUT~RATIO, or of a file. Raises InputError."""
+    """Find a source: name, PROMPT+OUTPUT, PROMPT+OUTPUT~RATIO, or file. Raises InputError."""
     if isinstance(text, Source):
         return text
     if isinstance(text, Requests):

@@ -1,4 +1,4 @@
-"""Rules: whom to admit, in which order, whom to preempt, and what a step computes first. Named engines are combinations."""
+"""Rules for admission, order, victims and steps, and named engines."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ CHOICES = {"batch": BATCHES, "admission": ADMISSIONS, "order": ORDERS, "victim":
 class Rule:
     """A rule for a replica.
 
-    batch      what a step computes. `mixed`: outputs, then the prompt under way, then new prompts. `prefill-first`: prompts,
-               then outputs in what is left. `prompts-alone`: prompts if there are any, else outputs. `whole-batches`: outputs
+    batch      work of a step. `mixed`: outputs, then the prompt under way, then new prompts. `prefill-first`: prompts, then
+               outputs in the remaining budget. `prompts-alone`: prompts if there are any, else outputs. `whole-batches`: outputs
                if there are any, else prompts
     chunked    a prompt may be cut at the end of the budget; else it enters whole or waits
-    admission  what must fit. `prompt`: all known tokens. `chunk`: those of this step. `reserve`: every running request to its
-               limit. `ratio`: SGLang's estimate of what all will still produce. `known-look-ahead`: MC-SF's check, which knows
+    admission  memory that must fit. `prompt`: all known tokens. `chunk`: this step's tokens. `reserve`: every running request to
+               its limit. `ratio`: SGLang's estimate of all outputs still to come. `known-look-ahead`: MC-SF's check, with known
                output lengths
-    hold       the whole prompt takes its blocks on admission; else a chunk does when it is computed
-    watermark  share of all blocks that admission keeps free while something runs
+    hold       the whole prompt takes its blocks on admission; else each chunk takes its blocks when computed
+    watermark  share of all blocks that admission leaves free while something runs
     threshold  admit only when this many requests wait (WAIT, arXiv 2504.11320, with one type of requests)
-    order      who is first. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting. `aged-tokens`:
-               known tokens less the share `rate` of the tokens that the replica has computed since the arrival. `hrrn`: largest
+    order      the first request. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting.
+               `aged-tokens`: known tokens less `rate` times the tokens computed by the replica since the arrival. `hrrn`: largest
                wait over known tokens; first come, first served when more than `rate` wait, if that is above 0. `edf`: earliest
                arrival + known tokens / `rate`. `priority`: lowest number. `limit`: smallest limit. `known-output`: fewest
-               outputs still to come, which no rule knows in practice
-    victim     whom to preempt. `tail`: last admitted. `least`, `most`: computed tokens. `score`: vLLM pull request 56897.
+               outputs still to come, unknown in practice
+    victim     the request to preempt. `tail`: last admitted. `least`, `most`: computed tokens. `score`: vLLM pull request 56897.
                `priority`: highest number, then last arrival. `retract`: SGLang's. `random`. `prompt`: shortest prompt
-    rejoin     where the preempted wait: at the front, at the back, or in their order
-    file       text of a file of your own with up to three functions, which replace order, victim and admission
+    rejoin     queue place of preempted requests: at the front, at the back, or in their order
+    file       your file with up to three functions, in place of order, victim and admission
     """
 
     name: str = "vllm"
@@ -75,7 +75,7 @@ class Rule:
 
     @property
     def knows_outputs(self) -> bool:
-        """Whether it knows how many tokens a request will produce."""
+        """Whether the rule knows output lengths."""
         return self.order == "known-output" or self.admission == "known-look-ahead"
 
 
@@ -107,13 +107,13 @@ ENGINES = {
         "MC-SF (arXiv 2502.07115): shortest output first with look-ahead; knows output lengths",
     ),
 }
-"""By name: the rule, and what it is."""
+"""By name: the rule, and its description."""
 
 
 def find_rule(text: str | Rule) -> Rule:
-    """Return the rule of a text such as `vllm`, `vllm:watermark=0.02,victim=least`, or `mine.py:watermark=0.02`.
+    """Return the rule `vllm`, `vllm:watermark=0.02,victim=least`, or `mine.py:watermark=0.02`.
 
-    A file's functions replace parts of `vllm`; `engine=NAME` names another. Raises InputError.
+    A file's functions replace parts of `vllm`. Use `engine=NAME` for another engine. Raises InputError.
     """
     if isinstance(text, Rule):
         return text
@@ -146,7 +146,7 @@ def _engine(name: str, text: str) -> Rule:
 
 
 def read_functions(file: str) -> str:
-    """Return the text of a file of rules, checked. Raises InputError with file and line."""
+    """Read and check a rule file. Raises InputError with line."""
     from packenv.extend import read_text, reading
 
     with reading(file):

@@ -1,4 +1,4 @@
-"""One run: requests, a replica, a rule, and the times of every request."""
+"""One run: requests, a replica, a rule, and all times."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from packenv_llm.rules import ADMISSIONS, BATCHES, ORDERS, REJOINS, VICTIMS, Rul
 
 BINS = 512
 WARMUP = 0.1
-"""Share of the requests, the first ones, that no measure counts."""
+"""Share of the first requests without measures."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What became of the requests of a run. Times in seconds.
+    """The result of a run, with times in seconds.
 
     first, last  (n,) times of the first and of the last token
     silence      (n,) longest time between two tokens
@@ -53,7 +53,7 @@ class Run:
 
 
 def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, closed: int = 0, log: int = 0) -> engine.Core:
-    """Return the state before the first step. Raises InputError for requests that can never run."""
+    """Build the initial state. Raises InputError for impossible requests."""
     if closed < 0:
         raise ArgumentError(f"`closed` is a number of clients, not {closed}")
     requests.check(replica, not rule.chunked, rule.admission == "reserve")
@@ -65,6 +65,7 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
     request["predicted"] = requests.output if requests.predicted is None else requests.predicted
     request["priority"] = 0.0 if requests.priority is None else requests.priority
     request["first"] = request["last"] = request["end"] = np.nan
+    # Write the rule and the replica as numbers for the engine.
     setting = np.zeros(1, engine.setting_type)
     addresses = addresses_of(rule)
     values: dict[str, Any] = {
@@ -107,7 +108,7 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
 
 
 def addresses_of(rule: Rule) -> dict[str, tuple[int, bool]]:
-    """The machine code of the functions of a rule's file, by name, and whether each depends on time or on the replica."""
+    """Return a rule file's function addresses, and whether values change."""
     if not rule.source:
         return {}
     from packenv_llm.functions import compiled_functions
@@ -127,10 +128,10 @@ def simulate(
 ) -> Run:
     """Run requests through a replica.
 
-    closed     so many clients, each with one request at a time; 0: requests arrive when the table says
-    drain      go on until all requests are done, and not only until the last arrival
+    closed     number of clients, each with one request at a time; 0: requests arrive by the table
+    drain      run until all requests are done, instead of the last arrival
     intensity  the load as a share of the bound: at 1 or more no run is called stable
-    log        the log of services has this many entries, and ends when it is full
+    log        most entries of the log of services
 
     Raises InputError for requests that can never run, and for a rule that admits nobody or makes no progress.
     """
@@ -150,6 +151,7 @@ def simulate(
     now, done = float(count["now"]), int(count["done"])
     verdict = NO_VERDICT
     if not closed:
+        # Judge stability from the waiting requests over time.
         residence = count["running_time"] / max(done, 1)
         slots = max(round(float(core.setting[0]["width"]) * 1e6), 1)
         verdict = judge_run(np.ascontiguousarray(bins[:, 0]), slots, residence * 1e6, intensity)

@@ -1,4 +1,4 @@
-"""Published claims, repeated: counts, orders and shares. `packenv llm reproduce` runs one of them."""
+"""Published claims, repeated by `packenv llm reproduce`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ DECIDING = ("ttft_mean", "e2e_mean", "ttft_p99", "goodput_1", "goodput_2", "sile
 def answer(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], notes: Sequence[str] = (), draw: Any = None
 ) -> Answer:
-    """A result of one table; the first column names the rows."""
+    """Return a one-table result. The first column names rows."""
     table = Table(title, [Column(heads[0]), *numbers(*heads[1:])])
     for row in rows:
         table.add(*(text if isinstance(text, str) else number(text, 4) for text in row))
@@ -110,7 +110,7 @@ def theorem(seeds: int, traces: str | None) -> Answer:
 
 
 def in_system(run: Run, until: float) -> tuple[float, int]:
-    """The mean and the largest number of requests in the system up to a time."""
+    """Return the mean and most requests in the system."""
     ends = np.sort(np.minimum(np.nan_to_num(run.last, nan=until), until))
     arrivals = run.requests.arrival
     there = np.arange(1, len(arrivals) + 1) - np.searchsorted(ends, arrivals, side="right")
@@ -118,7 +118,7 @@ def in_system(run: Run, until: float) -> tuple[float, int]:
 
 
 def regular(n: int) -> Requests:
-    """n requests of 290 + 990 tokens, one every 467.5 ms."""
+    """Return n requests (290 + 990 tokens) every 467.5 ms."""
     times = np.arange(n, dtype=np.float64) * 0.4675
     return Requests(times, np.full(n, 290, np.int64), np.full(n, 991, np.int64))
 
@@ -167,7 +167,7 @@ def mc_sf(seeds: int, traces: str | None) -> Answer:
 
 
 def round_instance(model: int, n: int, number_: int) -> tuple[list[RoundRequest], int]:
-    """An instance as in section 5.1 of arXiv 2502.07115, with n requests."""
+    """Draw n requests as in section 5.1 of arXiv 2502.07115."""
     g = np.random.default_rng([model, n, number_])
     memory = int(g.integers(30, 51))
     arrivals = np.zeros(n, np.int64)
@@ -183,7 +183,7 @@ def total_latency(requests: Sequence[RoundRequest], starts: Sequence[int]) -> in
 
 
 def engine_starts(requests: Sequence[RoundRequest], memory: int) -> list[int]:
-    """The starts of `mc-sf-known` on the compiled engine: blocks of one token, steps of one second."""
+    """Return the engine's `mc-sf-known` starts: one-token blocks, one-second steps."""
     columns = np.array(requests).T
     table = Requests(columns[0].astype(float), columns[1] + 1, columns[2])
     run = simulate(table, Replica(memory, 0, 1, 0, 0, StepTime()), find_rule("mc-sf-known"))
@@ -222,7 +222,7 @@ def trt_16827(seeds: int, traces: str | None) -> Answer:
 
 
 def sources_of(traces: str | None) -> list[Source]:
-    """The two Azure services, from their traces where there is a folder, and long outputs."""
+    """Return the Azure services (or their traces) and long outputs."""
     files = [Path(traces or "") / "llm" / f"azure2023_{name}.parquet" for name in ("conv", "code")]
     names = (
         [str(file) for file in files] if traces and all(file.is_file() for file in files) else ["llm/conv-like", "llm/code-like"]
@@ -267,7 +267,7 @@ def matrix(seeds: int, traces: str | None) -> Answer:
 
 
 def compared(source: Source, load: float, rules: Sequence[str], seeds: int, steps: str = STEPS[0]) -> list[list[Any]]:
-    """Rows with the ratios of rules to the first of them, with 95 % intervals."""
+    """Return ratios to the first rule, with 95 % intervals."""
     replica = Replica(budget=BUDGET, time=step_time(steps))
     rate = load * rate_bound(source, replica).rate
     values: dict[str, list[dict[str, Any]]] = {rule: [] for rule in rules}
@@ -326,7 +326,7 @@ STUDIES: dict[str, Callable[[int, str | None], Answer]] = {
 
 
 def reproduce(name: str | None, seeds: int, traces: str | None) -> Answer:
-    """Run a study; without a name, list them. Raises InputError for an unknown one."""
+    """Run or list studies. Raises InputError for an unknown one."""
     if name is None:
         return answer(
             "Studies",

@@ -1,4 +1,4 @@
-"""`evaluate`, `judge` and `bound`: rules side by side, the share of the bound that each keeps stable, and the bound itself."""
+"""`evaluate`, `judge` and `bound`: comparisons, stable shares, rate bounds."""
 
 from __future__ import annotations
 
@@ -48,27 +48,25 @@ from packenv_llm.rules import Rule, find_rule
 from packenv_llm.simulation import Run, simulate
 
 SAMPLE, SAMPLE_SEED = 2**17, 2**31
-"""Draws from which the means of a bound are taken, where requests are drawn."""
+"""Number and seed of the draws behind a random source's bound."""
 
 GRID, GROWTH, LENGTHS = 200, 4, 4
 GANTT_REQUESTS = 40
 
 
 def replica_of(options: ReplicaOptions) -> Replica:
-    """The replica of some options."""
     return Replica(options.blocks, options.spare, options.block, options.budget, options.sequences, step_time(options.time))
 
 
 def source_of(requests: Any, options: ReplicaOptions) -> Source:
-    """The source of requests of some options."""
     return replace(find_source(requests), poisson=options.poisson, error=options.prediction_error)
 
 
 class RateBound(NamedTuple):
-    """The most requests a second that any rule sustains, and the means behind it.
+    """The highest sustainable rate of requests, and its components.
 
     memory, tokens, places  steps that a request needs, by each limit
-    seconds                 of all its tokens, without the fixed part of steps
+    seconds                 time of all its tokens, without the fixed part of steps
     """
 
     rate: float
@@ -82,7 +80,7 @@ class RateBound(NamedTuple):
 
 
 def rate_bound(source: Source, replica: Replica) -> RateBound:
-    """Bound the rate that any rule sustains: every request needs steps, and every step takes time.
+    """Bound every rule's rate, from the steps of a request.
 
         λ <= 1 / (c₀ · n + seconds of tokens),   n = max(E[block-steps] / M, E[P + O - 1] / b, E[O] / K)
 
@@ -167,11 +165,11 @@ class Comparison(Showable):
         return f"{self.source.name} at {self.rate:.4g} requests/s, {self.load:.3g} of the bound"
 
     def values(self, rule: str, key: str) -> list[float]:
-        """A measure of a rule, seed by seed."""
+        """Return a rule's measure, seed by seed."""
         return [values_of(run, self.options.slos)[key] for run in self.runs[rule]]
 
     def ratio(self, rule: str, other: str, key: str) -> Interval:
-        """A measure of one rule over that of another, paired by seed, with a 95 % interval."""
+        """Return a measure's ratio, paired by seed (95 % interval)."""
         return ratio_of_means(self.values(rule, key), self.values(other, key))
 
     @property
@@ -221,7 +219,7 @@ class Comparison(Showable):
         return {"runs": self.records}
 
     def charts(self, what: str = "time") -> Charts:
-        """Waiting requests and memory over time, or with "schedule" when the first requests waited and ran."""
+        """Draw queue and memory, or request times with "schedule"."""
         if what == "schedule":
             return Charts(self.title, [self._gantt(rule, runs[0]) for rule, runs in self.runs.items()])
         colours = colours_for([*self.runs])
@@ -279,7 +277,7 @@ def evaluate(
     requests  a name, lengths such as 1000+200, a file, or a table
     policies  rules: names, texts such as "vllm:watermark=0.02", files, or objects
     options   the replica and the runs
-    log       entries of the log of the first seed's runs, which the picture of the schedule needs
+    log       entries of the log of the first seed's runs, for the picture of the schedule
 
     Raises InputError for requests that can never run, and for rules that admit nobody.
     """
@@ -291,6 +289,7 @@ def evaluate(
     runs: dict[str, list[Run]] = {rule.name: [] for rule in rules}
     for seed in range(options.seed, options.seed + options.seeds):
         table = source.draw(seed, options.count, 1.0 if options.closed else rate)
+        # Every rule sees the same requests.
         for rule in rules:
             logged = log if seed == options.seed else 0
             runs[rule.name].append(simulate(table, replica, rule, seed, options.closed or 0, True, load, logged))
@@ -298,7 +297,7 @@ def evaluate(
 
 
 class Trial(NamedTuple):
-    """The verdict on one load."""
+    """A verdict on one load."""
 
     load: float
     verdict: str
@@ -310,7 +309,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgment:
-    """A rule keeps at least the share `low` of the bound stable, and less than `high`."""
+    """A stable share of the bound: `low` to below `high`."""
 
     requests: str
     policy: str
@@ -358,7 +357,7 @@ class Judgments(Showable):
         return {"judgments": self.records}
 
     def charts(self) -> Charts:
-        """A bar for each judgment, pale where it is not decided."""
+        """Draw a bar for each judgment, from `low` to `high`."""
         rules = [*dict.fromkeys(case.policy for case in self.judgments)]
         colours = dict(zip(rules, colours_for(rules), strict=True))
         figures = []
@@ -374,7 +373,7 @@ class Judgments(Showable):
 
 
 class LoadRun(NamedTuple):
-    """A run to make at a load; `slots`: its requests."""
+    """A planned run at a load, with `slots` requests."""
 
     load: float
     slots: int
@@ -383,11 +382,11 @@ class LoadRun(NamedTuple):
 
 @takes(JudgeOptions)
 def judge(requests: Sequence[Any], policies: Sequence[str | Rule] = DEFAULT_RULES, *, options: JudgeOptions) -> Judgments:
-    """Find the share of the bound that each rule keeps stable on each source of requests.
+    """Find each rule's stable share of the bound, by source.
 
     requests  names, lengths, files or tables
     policies  rules
-    options   the replica and the search: a bisection over loads, as `packenv judge` does it
+    options   the replica and the search: a bisection over loads, as in `packenv judge`
     """
     if not 0 < options.width < 1:
         raise ArgumentError(f"`width` is between 0 and 1, not {options.width}")
@@ -414,6 +413,7 @@ def _judgment(source: Source, rule: Rule, replica: Replica, options: JudgeOption
             outcomes.append(RunOutcome(done.verdict, done.waiting / done.seconds))
         return outcomes
 
+    # Bisect over loads, with longer runs for undecided ones.
     search = LoadSearch(plan, run, lambda low, high, load, slots: None)
     low, high = search.interval(max(1, round(options.width * GRID)))
     trials = [Trial(e.load, e.verdict.kind, e.verdict.confidence, e.slots, e.seeds, e.mean_queue) for e in search.evidence]

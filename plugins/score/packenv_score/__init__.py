@@ -1,4 +1,4 @@
-"""Grade policies that a machine wrote: a score with an interval, from runs in a confined process."""
+"""Grade machine-written policies: a score with an interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the author of the next attempt should know, in words: who waits longer than under the reference, and what stays idle."""
+"""Hints for the next attempt: longer waits and idle room."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from packenv_score.runs import Played
 Runs = Sequence[Played]
 
 MOST = 6  # lines
-NOTABLE = 0.05  # of the mean queue: a smaller difference of a class of sizes is not told
+NOTABLE = 0.05  # share of the mean queue: smaller differences are not reported
 
 
 def artifacts_of(fault: str, cases: Sequence[CaseScore], runs: Sequence[tuple[Runs, Runs]]) -> list[str]:
-    """Lines on the fault, and on the classes of sizes that lose or win most against the reference, the worst case first.
+    """Describe the fault and large differences by size, worst first.
 
-    runs  of each case, those of the candidate and those of the reference
+    runs  for each case: runs of the candidate, runs of the reference
     """
     lines = [f"fault: {fault}"] if fault else []
     worst_first = sorted(zip(cases, runs, strict=True), key=lambda pair: pair[0].score.mean or 0.0)
@@ -30,8 +30,9 @@ def artifacts_of(fault: str, cases: Sequence[CaseScore], runs: Sequence[tuple[Ru
 
 
 def _of_case(title: str, mine: Runs, its: Runs) -> list[str]:
-    """Who waits, by size: the class that loses most against the reference, and the one that wins most."""
+    """Describe the size classes with the largest loss and gain."""
     usual = max(Counter(len(run.classes) for run in mine).items(), key=lambda item: item[1], default=(0, 0))[0]
+    # Compare only runs with the usual number of size classes.
     pairs = [(a, b) for a, b in zip(mine, its, strict=True) if len(a.classes) == len(b.classes) == usual > 1]
     if not pairs:
         return []

@@ -1,4 +1,4 @@
-"""A candidate: a file with a policy that a machine wrote, or the name of a policy. The file is parsed here, not executed."""
+"""A candidate: a policy name, or a file only parsed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is scored: its name in results, the policy, and the program's lines of code and nodes of its syntax tree."""
+    """A policy to score, with the size of its program."""
 
     name: str
     policy: Any
     lines: int | None = None
     nodes: int | None = None
-    fault: str = ""  # why it cannot be a candidate
+    fault: str = ""  # reason for refusal
 
 
 def candidate_of(source: Any, folder: str) -> Candidate:
-    """The candidate of a file, FILE.py or FILE.py:NAME, or of a policy, by name or as an object; with what is wrong with a file.
+    """Return a candidate: FILE.py, FILE.py:NAME, policy name or object.
 
-    Raises InputError for a file that is not there, and an unknown name.
+    Problems in the file become `fault`. Raises InputError for a missing file or an unknown name.
 
-    folder  a temporary one, in which processes of the candidate have theirs
+    folder  temporary folder for the candidate's processes
     """
     if not isinstance(source, (str, Path)):
         return Candidate(name_of(source), source)
@@ -74,7 +74,7 @@ def _policy(tree: ast.Module, program: str, path: Path, kind: str, folder: str) 
 
 
 def policy_classes(tree: ast.Module) -> list[str]:
-    """The classes that have a method `schedule`, or for which a function is registered by `@schedules(CLASS)`."""
+    """List classes with a `schedule` method or a `@schedules(CLASS)` function."""
     registered = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):

@@ -1,8 +1,8 @@
-"""The process in which a candidate schedules: it has a mirror of the cluster, and nothing that an honest scheduler does not see.
+"""The candidate's process, with a mirror of the cluster.
 
-It is told the slot's news on its standard input and answers on its standard output (`packenv_score.mirror`). Each message is
-two words, what it is and how many bytes follow, and these bytes. What this process answers is checked, start by start, by the one
-that simulates (`packenv_score.process`); nothing that it says of itself is believed.
+It reads the slot's news from standard input and answers on standard output (`packenv_score.mirror`). Each message is two
+integers, its kind and its length in bytes, and then the body. The simulating process checks every start in the answer
+(`packenv_score.process`). It trusts nothing else from this process.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 LOAD, BEGIN, SLOT = 0, 1, 2
-"""What is asked: load the candidate's file; begin a run; schedule a slot."""
+"""Requests: load the candidate's file, begin a run, schedule a slot."""
 
 DONE, FAULT = 0, 1
-"""What is answered."""
+"""Kinds of answers."""
 
 PREFIX = struct.Struct("=qq")
 WORDS = 500  # letters of a fault
@@ -29,10 +29,10 @@ FIRST_ROOM = 1024
 
 
 def main(folder: str, seconds: int, memory: int, file_bytes: int, readable: list[str]) -> None:
-    """Import what candidates use, confine this process, and answer until the pipe is closed."""
+    """Import libraries, confine this process, answer until the pipe closes."""
     import numpy as np
 
-    import packenv.policies  # noqa: F401  # before the limits: what a candidate may import is there already
+    import packenv.policies  # noqa: F401  # before the limits: candidates may import it
     from packenv_score.confine import confine
     from packenv_score.mirror import answer, hear
 
@@ -41,6 +41,7 @@ def main(folder: str, seconds: int, memory: int, file_bytes: int, readable: list
     for standard in (0, 1, 2):  # what the candidate prints goes nowhere
         os.dup2(quiet, standard)
     missing = confine(Path(folder), [*map(Path, readable)], seconds, memory, file_bytes)
+    # The first message lists the limits not enforced.
     send(answers, DONE, json.dumps(missing).encode())
     run = Mirror(np, hear, answer)
     while (message := receive(asked)) is not None:
@@ -53,21 +54,21 @@ def main(folder: str, seconds: int, memory: int, file_bytes: int, readable: list
                 reply = run.begin(*pickle.loads(body))
             else:
                 reply = run.slot(body)
-        except BaseException as error:  # whatever the candidate raises, its attempts to exit among it
+        except BaseException as error:  # any exception, including an attempt to exit
             send(answers, FAULT, in_words(error).encode("utf-8", "replace"))
         else:
             send(answers, DONE, reply)
 
 
 def send(pipe: int, kind: int, body: bytes) -> None:
-    """A message as a whole."""
+    """Send a whole message."""
     data = memoryview(PREFIX.pack(kind, len(body)) + body)
     while len(data):
         data = data[os.write(pipe, data) :]
 
 
 def receive(pipe: int) -> tuple[int, bytes] | None:
-    """The next message; None at the end of the pipe."""
+    """Return the next message, or None at the end."""
     data = os.read(pipe, 1 << 16)
     while len(data) < PREFIX.size or len(data) < PREFIX.size + PREFIX.unpack_from(data)[1]:
         more = os.read(pipe, 1 << 20)
@@ -78,7 +79,7 @@ def receive(pipe: int) -> tuple[int, bytes] | None:
 
 
 def in_words(error: BaseException) -> str:
-    """An exception of the candidate's as one line, with the line of its file."""
+    """Return a candidate's exception in one line, with line number."""
     from packenv.extend import MisuseError, line_on
 
     if isinstance(error, MisuseError):
@@ -92,7 +93,7 @@ def in_words(error: BaseException) -> str:
 
 
 class Mirror:
-    """The candidate, and the mirror of the run that it schedules."""
+    """The candidate and the mirror of its run."""
 
     def __init__(self, np: Any, hear: Any, answer: Any) -> None:
         self.np, self.hear, self.answer = np, hear, answer
@@ -104,7 +105,7 @@ class Mirror:
         self.kind = getattr(importlib.import_module(MODULE), name)
 
     def begin(self, capacity: Any, workload: Any, levels: int, largest_size: int, seed: int) -> bytes:
-        """An empty mirror for a new run, and a new object of the candidate's class."""
+        """Start a run: an empty mirror, a new policy object."""
         from packenv import Jobs, Setting
         from packenv.extend import InputError, attached, build, initial_state_of, needs_of, runner_for, table_source
 
@@ -119,7 +120,7 @@ class Mirror:
             np.zeros(rows, np.int64), np.ones((rows, resources), np.int64), np.ones(rows, np.int64), job=np.zeros(rows, np.int64)
         )
         source = table_source(nothing)
-        if workload.jobs is not None:  # empty columns of those that the table has
+        if workload.jobs is not None:  # the table's optional columns, empty
             told = workload.source([0])
             source = source.replace(devices=told.devices, locality=told.locality, estimate=told.estimate)
             source = with_rows(np, with_chunk(np, source, rows), rows, rows)
@@ -133,11 +134,11 @@ class Mirror:
         return b""
 
     def slot(self, body: bytes) -> bytes:
-        """Bring the mirror to the slot of the news, and let the candidate schedule it."""
+        """Apply the slot's news and let the candidate schedule."""
         from packenv.extend import FINISHED, GROW, OVERFULL, PAUSED, MisuseError, attached, make_room, overfull_server
 
         np, c = self.np, self.cluster
-        news = np.array(np.frombuffer(body, np.int64))  # one that can be written: the type that is compiled already
+        news = np.array(np.frombuffer(body, np.int64))  # writable: this type is already compiled
         slot, new = int(news[0]), int(news[2])
         if new > c.source.arrival.shape[1]:
             c = self.cluster = c.replace(source=with_chunk(np, c.source, 2 * new))
@@ -147,6 +148,7 @@ class Mirror:
         homes = int(c.source.locality.home_of.max()) + len(news)
         c = self.cluster = c.replace(source=with_rows(np, c.source, tasks, homes))
         self.hear(c, news, self.places)
+        # Run one slot. Grow the cluster's arrays when they are full.
         while (reason := self.run(self.policy, c, self.state, slot + 1, 1)) == GROW:
             c = self.cluster = make_room(c)
             self.state = attached(self.policy, c, self.state)
@@ -161,7 +163,7 @@ class Mirror:
 
 
 def with_chunk(np: Any, source: Any, rows: int) -> Any:
-    """The same source with room for so many new tasks in a slot."""
+    """Make room for `rows` new tasks in a slot."""
     columns = {name: np.ones((1, rows), np.int64) for name in ("arrival", "service", "job")}
     demand = np.ones((1, rows, source.demand.shape[2]), np.int64)
     need = np.zeros((1, rows if len(source.devices.server) else 0, 3), np.int64)
@@ -169,7 +171,7 @@ def with_chunk(np: Any, source: Any, rows: int) -> Any:
 
 
 def with_rows(np: Any, source: Any, tasks: int, homes: int) -> Any:
-    """The same source with room for the estimates of so many tasks, and so many home servers of theirs, as far as it has them."""
+    """Make room in existing columns for estimates and home servers."""
     places, estimate = source.locality, source.estimate
     if len(places.home_of) > 1 and (len(places.home_of) <= tasks or len(places.home) < homes):
         home_of, home = longer(np, places.home_of, 2 * tasks + 1), longer(np, places.home, 2 * homes)
@@ -184,5 +186,5 @@ def with_rows(np: Any, source: Any, tasks: int, homes: int) -> Any:
 
 
 def longer(np: Any, array: Any, length: int) -> Any:
-    """The same array, with zeros behind it."""
+    """Append zeros to an array."""
     return np.concatenate([array, np.zeros(max(length - len(array), 0), array.dtype)])

@@ -1,8 +1,8 @@
-"""What a process of a candidate may do: compute, and read the files of Python. Limits that the system enforces.
+"""Limits on a candidate's process, enforced by the system.
 
-Linux: Landlock (files), seccomp (processes, signals, sockets, other processes' memory), no capabilities, and limits of resources.
-Elsewhere the limits of resources alone, as far as there are any: `confinement` says what holds. All of it lasts until the process
-ends, and nothing that the process does can take it back.
+The process may compute and read Python's files. Linux uses Landlock (files), seccomp (processes, signals, sockets, other
+processes' memory), no capabilities, and resource limits. Other systems use resource limits only, if any. The process
+cannot lift any limit until it ends.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ mq_open, add_key, keyctl; mount, unshare, setns, prlimit64."""
 
 
 def confine(folder: Path, readable: Sequence[Path], seconds: int, memory: int, file_bytes: int) -> list[str]:
-    """Confine this process for good. Returns what the system does not enforce, in words: empty on a recent Linux.
+    """Confine this process for good. Return the limits not enforced.
 
-    folder      the only one that it may write to
-    readable    folders whose files it may read, Python's own among them
-    seconds     of processor time after which it is killed; `memory` bytes of addresses; `file_bytes` of each file that it writes
+    folder      the only writable folder
+    readable    readable folders, including Python's
+    seconds     processor time before the process is killed; `memory` bytes of addresses; `file_bytes` of each file it writes
+
+    Return an empty list on a recent Linux.
     """
     missing = _limits(seconds, memory, file_bytes)
     if sys.platform != "linux":
@@ -74,7 +76,7 @@ def _limits(seconds: int, memory: int, file_bytes: int) -> list[str]:
 
 
 def _read_only(libc: ctypes.CDLL, folder: Path, readable: Sequence[Path]) -> bool:
-    """Landlock: nothing but the readable files, and `folder`. False where the kernel has none."""
+    """Allow only readable files and `folder` (Landlock). False without Landlock."""
     version = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     if version < 1:
         return False
@@ -97,7 +99,7 @@ def _read_only(libc: ctypes.CDLL, folder: Path, readable: Sequence[Path]) -> boo
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """What a process of root may do beyond others: nothing from now on."""
+    """Drop all capabilities of a root process."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     libc.capset(header, ctypes.create_string_buffer(24))
 
@@ -108,7 +110,7 @@ OTHER_ABI = 0x40000000  # x32's calls begin here
 
 
 def _filter_calls(libc: ctypes.CDLL) -> bool:
-    """seccomp: the calls of DENIED fail with EPERM. False where the kernel has none, or the architecture is not known."""
+    """Deny calls with EPERM. False without seccomp or known architecture."""
     if platform.machine() not in DENIED:
         return False
     architecture, calls = DENIED[platform.machine()]

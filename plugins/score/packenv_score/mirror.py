@@ -1,14 +1,12 @@
-"""A cluster and its mirror: what the process that simulates tells the one in which a candidate schedules, slot by slot, and back.
+"""A cluster and its mirror: messages between simulator and candidate.
 
-The mirror holds what a scheduler sees: the waiting tasks with their demands, ages, jobs and estimates, what they need of devices
-and where their data lie (not how much longer they run elsewhere), and what is in service where. Which
-tasks complete in a slot it learns in that slot: until then each has an end that never comes. Tasks have numbers in the order in
-which they became eligible, so that not even rows of a table are known that are still to come.
+The mirror holds the scheduler's view: waiting tasks with demands, ages, jobs, estimates, device needs and data locations, and the
+tasks in service on each server. Slowdowns on remote servers are hidden. The mirror learns a completion only in its slot. Until
+then the task has no end. Numbers follow the order of becoming eligible, so future table rows stay unknown.
 
-    news     slot, completed tasks m, new tasks n; the numbers of the m; of each of the n its job, and D demands in units, then,
-             where there are any, what it needs of devices (NUMBER, SHARE, KINDS), its estimate, and its home servers: how many,
-             and which
-    answer   slot in which the candidate wants to be called again, or NEVER; of each task that starts number, server and devices
+    news     slot, completed tasks m, new tasks n, the numbers of the m. For each of the n: its job, D demands in units, and, if
+             there are any, device needs (NUMBER, SHARE, KINDS), estimate, home servers (number, then indices)
+    answer   slot of the candidate's next call, or NEVER. For each task that starts: number, server, devices
 """
 
 from __future__ import annotations
@@ -26,27 +24,28 @@ ENDLESS = 1 << 48
 
 HEADER = 3  # of the news
 START = 3  # words of a start in the answer
-ABOUT = 6  # words of a new task beside its demands and home servers, at the most
+ABOUT = 6  # most words of a new task without demands and home servers
 NO_TASK, NO_SERVER, NO_ROOM = 1, 2, 3
-"""What is wrong with a start."""
+"""Problems of a start."""
 
 
 def news_length(cluster: Cluster, homes: int) -> int:
-    """The longest news that the present slot can have; `homes`: the most home servers of a task."""
+    """Return the longest possible news, `homes` per task at most."""
     head = cluster.head[0]
     return int(HEADER + head["due"] + head["fresh"] * (ABOUT + len(cluster.scale) + homes))
 
 
 @compiled
 def tell(c: Cluster, number: Ints, places: Ints, tasks: int, news: Ints) -> int:
-    """Write the slot's news; returns its length.
+    """Write the slot's news. Return its length.
 
-    number  (places of the pool,) of the task in each place
-    places  (tasks,) of the pool, by number; `tasks` have numbers so far
+    number  (pool places,) task number in each place
+    places  (tasks,) pool place of each number; `tasks` numbers are in use
     """
     head = c.head[c.e]
     news[0] = head.now
     n = HEADER
+    # Completions of this slot.
     for k in range(head.due):
         i = c.due[c.e, k]
         if c.task[c.e, i].kind == DONE:
@@ -56,6 +55,7 @@ def tell(c: Cluster, number: Ints, places: Ints, tasks: int, news: Ints) -> int:
     news[2] = head.fresh
     for k in range(head.fresh):
         i = c.fresh[c.e, k]
+        # Give the new task a number, then write its attributes.
         number[i] = tasks + k
         places[tasks + k] = i
         news[n] = c.task[c.e, i].job
@@ -87,7 +87,8 @@ def tell(c: Cluster, number: Ints, places: Ints, tasks: int, news: Ints) -> int:
 
 @compiled
 def carry_out(c: Cluster, number: Ints, places: Ints, tasks: int, answer: Ints) -> int:
-    """Start what the answer says, as far as it can be; returns what is wrong with the first start that cannot, or 0."""
+    """Start the answer's tasks. Return the first problem, or 0."""
+    # Check every start: the candidate may send anything.
     for k in range(1, answer.shape[0], START):
         n, server = answer[k], answer[k + 1]
         if n < 0 or n >= tasks or number[places[n]] != n:
@@ -107,10 +108,11 @@ def carry_out(c: Cluster, number: Ints, places: Ints, tasks: int, answer: Ints) 
 
 @compiled
 def hear(c: Cluster, news: Ints, places: Ints) -> None:
-    """In the mirror: let the tasks complete that the news names, and the new ones arrive, when the slot begins."""
+    """Apply the slot's completions and arrivals to the mirror."""
     slot, completed, new = news[0], news[1], news[2]
     for k in range(completed):
         bring_forward(c, places[news[HEADER + k]], slot)
+    # Replace the chunk of arrivals with the new tasks.
     stream = c.source.stream[0]
     stream.first_row += stream.filled
     stream.filled = new
@@ -142,7 +144,8 @@ def hear(c: Cluster, news: Ints, places: Ints) -> None:
 
 @compiled
 def bring_forward(c: Cluster, i: int, slot: int) -> None:
-    """Make task i, in service, leave in `slot`, which comes before its end."""
+    """Move task i's completion forward to `slot`."""
+    # Find the completion in the heap, then move it up to its new slot.
     events, n = c.events[c.e], 0
     while events[n, 1] != i:
         n += 1
@@ -156,11 +159,12 @@ def bring_forward(c: Cluster, i: int, slot: int) -> None:
 
 @compiled
 def answer(c: Cluster, places: Ints, starts: Ints) -> int:
-    """In the mirror after the candidate has scheduled: write its answer; returns the length. Remembers where new tasks are."""
+    """Write the candidate's answer. Return its length."""
     head = c.head[c.e]
     for k in range(head.fresh):
         i = c.fresh[c.e, k]
         places[c.task[c.e, i].row] = i
+    # Write the next call, then the starts of this slot.
     starts[0] = head.wake
     n = 1
     for k in range(head.events):

@@ -1,4 +1,4 @@
-"""A candidate in a process of its own, as a policy of the process that simulates."""
+"""A policy that runs a candidate in a separate process."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ AT_FAULT = {
 
 
 class CandidateFault(InputError):
-    """What is wrong with a candidate, in a line: its score is the worst one."""
+    """A candidate's fault, in one line. It scores -100."""
 
 
 class ChildProcess:
-    """The process of a candidate's file: `ask` sends a message and waits for the answer. It ends with this one."""
+    """The process of a candidate's file. Ends with this process."""
 
     def __init__(self, source: str, name: str, above: str = "") -> None:
         if not hasattr(select, "poll"):
@@ -86,7 +86,7 @@ class ChildProcess:
         self.ask(LOAD, name.encode(), LOAD_SECONDS)
 
     def ask(self, kind: int, body: bytes, seconds: float) -> bytes:
-        """Send a message; returns the answer. Raises CandidateFault where there is none in time, or it says what is wrong."""
+        """Return the answer to a message. Raises CandidateFault."""
         try:
             send(self.asks, kind, body)
         except OSError:
@@ -94,7 +94,7 @@ class ChildProcess:
         return self.receive(seconds)
 
     def processor_time(self) -> float:
-        """Return the seconds of processor that the process has used; those of the clock where the system does not tell."""
+        """Return the used processor seconds (without Linux: the clock's)."""
         if sys.platform != "linux":
             return time.monotonic()
         with suppress(OSError):  # it has ended
@@ -102,8 +102,9 @@ class ChildProcess:
         return self.used
 
     def receive(self, seconds: float) -> bytes:
-        """Return the answer. Raises CandidateFault if it takes more than `seconds` of processor time, and for what is none."""
+        """Return the answer within `seconds` of processor time. Raises CandidateFault."""
         data, began, until = b"", self.processor_time(), time.monotonic() + PATIENCE * seconds
+        # Read until the message is complete, within the time and size limits.
         while len(data) < PREFIX.size or len(data) < PREFIX.size + PREFIX.unpack_from(data)[1]:
             left = min(began + seconds - self.processor_time(), until - time.monotonic())
             if left <= 0:
@@ -123,6 +124,7 @@ class ChildProcess:
         if length != len(body):
             self.close()
             raise CandidateFault("its process writes more than it was asked")
+        # A fault names the temporary folder: cut it out.
         if kind != DONE:
             text = " ".join(body[:WORDS].decode("utf-8", "replace").split())
             raise CandidateFault(text.replace(f"{self.folder.name}/", ""))
@@ -150,7 +152,7 @@ class ChildProcess:
 
 
 def link_machine_code(shared: Path, own: Path) -> None:
-    """A cache of the candidate's own, with links to what is compiled already: it can read these files, and not write them."""
+    """Link compiled functions, read-only, into the candidate's cache."""
     own.mkdir(mode=0o700)
     for file in shared.glob("packenv.*/*/*.nb?"):
         folder = own / file.parent.relative_to(shared)
@@ -160,7 +162,8 @@ def link_machine_code(shared: Path, own: Path) -> None:
 
 
 def compile_ahead(source: str) -> None:
-    """Have what a policy in plain Python asks of the cluster compiled here, where it is kept, not in each process."""
+    """Compile a policy's cluster functions once, in the shared cache."""
+    # Find the imported cluster functions without running the file.
     imported = {
         alias.name
         for node in ast.walk(ast.parse(source))
@@ -185,7 +188,7 @@ def compile_ahead(source: str) -> None:
 
 
 class FirstFit:
-    """A policy in plain Python with every order of tasks and servers, for the functions that are compiled when first called."""
+    """A plain Python policy, used to compile its cluster functions."""
 
     name = "first-fit"
 
@@ -198,7 +201,7 @@ class FirstFit:
 
 
 def readable_folders() -> list[Path]:
-    """Where Python, its libraries and packenv lie, and the machine code."""
+    """List the folders of Python, libraries, packenv and machine code."""
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]
     libraries = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
     system = ["/usr", "/lib", "/lib64", "/dev/urandom", "/sys/devices/system/cpu"]
@@ -208,7 +211,7 @@ def readable_folders() -> list[Path]:
 
 @dataclass
 class Told:
-    """What a run's process has been told: the state of `Sandboxed` in a run."""
+    """The state of `Sandboxed` in a run: news already sent."""
 
     child: ChildProcess
     number: Any  # (places of the pool,)
@@ -222,12 +225,12 @@ class Told:
 
 @dataclass(frozen=True)
 class Sandboxed:
-    """A policy whose decisions are made by a class of a candidate's file, in a process of its own.
+    """A policy decided by a candidate's separate process.
 
     source   text of the file
     kind     name of the class
-    folder   in which its processes have folders of their own; "": that of temporary files
-    seconds  of processor time that it may take for all decisions of a run
+    folder   parent of its processes' folders; "": the folder of temporary files
+    seconds  limit of processor time for all decisions of a run
     """
 
     source: str = field(repr=False)
@@ -252,9 +255,10 @@ class Sandboxed:
         return Told(child, empty, empty.copy(), empty.copy(), homes, child.processor_time(), time.monotonic())
 
     def schedule(self, cluster: Cluster, state: Told) -> None:
-        """Tell the slot's news, and start what the answer says. Raises CandidateFault where that cannot be."""
+        """Send the slot's news, start the answer's tasks. Raises CandidateFault."""
         child, head = state.child, cluster.head[0]
         new = int(head["fresh"])
+        # Grow the arrays to the cluster's size.
         if len(state.number) < cluster.task.shape[1]:
             state.number = longer(state.number, cluster.task.shape[1])
         if len(state.places) < state.tasks + new:
@@ -282,7 +286,7 @@ def longer(array: Any, least: int) -> Any:
 
 
 def without_tasks(workload: Workload) -> Workload:
-    """The workload as a scheduler knows it: servers and laws, and of a table the largest task, and which columns it has."""
+    """Return the workload without tasks, except a table's largest one."""
     jobs = workload.jobs
     if jobs is None:
         return workload
@@ -292,7 +296,7 @@ def without_tasks(workload: Workload) -> Workload:
         home=None if jobs.home is None else Ragged.of([jobs.home.row(row).tolist()]), device_kinds=jobs.device_kinds,
         devices=None if jobs.devices is None else jobs.devices[[row]], estimate=None if jobs.estimate is None else np.ones(1),
     )  # fmt: skip
-    network = workload.network and replace(workload.network, factor=())  # when it will be slow nobody knows
+    network = workload.network and replace(workload.network, factor=())  # future slowdowns are unknown
     return Workload(
         servers=workload.servers, jobs=largest, name=workload.name, resources=workload.resources, network=network,
         slot_seconds=workload.slot_seconds,
@@ -303,7 +307,7 @@ _processes: dict[Sandboxed, ChildProcess] = {}
 
 
 def process_of(candidate: Sandboxed) -> ChildProcess:
-    """The candidate's process of this worker: one for all runs, so that it is compiled once."""
+    """Return this worker's process for the candidate, compiled once."""
     child = _processes.get(candidate)
     if child is None or child.process.poll() is not None:
         child = _processes[candidate] = ChildProcess(candidate.source, candidate.kind, candidate.folder)

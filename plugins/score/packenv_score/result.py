@@ -1,4 +1,4 @@
-"""`Score`: a candidate's score with its interval, case by case, and what its author should try next."""
+"""`Score`: a candidate's score with its interval, cases and hints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from packenv.extend import Column, Interval, Showable, Table, counted, estimate,
 
 
 class CaseScore(NamedTuple):
-    """One workload of the suite: means over the seeds, in tasks (mean queue) or slots (mean completion)."""
+    """A case: means over seeds, queue (tasks) or completion (slots)."""
 
     case: str
     measure: str
@@ -35,19 +35,19 @@ CASE_COLUMNS = {
     "score_low": "case_score_low",
     "score_high": "case_score_high",
 }
-"""What a case's keys are called in rows where the candidate's own stand beside them."""
+"""Names of a case's keys in rows that also have the candidate's own."""
 
 
 @dataclass(frozen=True, repr=False)
 class Score(Showable):
     """A candidate's score: 0 is the reference, 100 the certified bound.
 
-    fault             what is wrong with the candidate, in a line: its score is then the worst, -100
-    stage             1: on toy clusters; 2: a few paired runs; 3: as many as the interval needed, or the time allowed
-    decision_seconds  for each task that it started
-    lines, nodes      of its program: lines of code, nodes of the syntax tree
-    artifacts         lines for the author of the next attempt
-    unconfined        what this system does not enforce on the candidate's process
+    fault             the candidate's fault, in one line; the score is then the worst, -100
+    stage             1: toy clusters; 2: a few paired runs; 3: runs until the interval is narrow enough or the time is over
+    decision_seconds  seconds for each started task
+    lines, nodes      size of its program: lines of code, nodes of the syntax tree
+    artifacts         hints for the next attempt
+    unconfined        limits that this system does not enforce on the candidate's process
     """
 
     candidate: str
@@ -68,7 +68,6 @@ class Score(Showable):
 
     @property
     def value(self) -> float:
-        """The score."""
         assert self.score.mean is not None
         return self.score.mean
 
@@ -95,12 +94,12 @@ class Score(Showable):
         return facts + [("next", line) for line in self.artifacts] + [("time", self.pace())]
 
     def pace(self) -> str:
-        """How long its decisions took, and all of the scoring."""
+        """Return the time for each task and in total."""
         each = "" if self.decision_seconds is None else f"{1e6 * self.decision_seconds:.3g} µs for each task, "
         return f"{each}{self.seconds:.0f} s in all"
 
     def tables(self) -> list[Table]:
-        """A row for each case: the reference, the candidate, the bound, and the case's score."""
+        """Return a row for each case: reference, candidate, bound, score."""
         if not self.cases:
             return []
         columns = [
@@ -123,7 +122,7 @@ class Score(Showable):
         return [table if known else table.without(["supported"])]
 
     def footnotes(self) -> list[str]:
-        """The fault or the score, and lines for the next attempt."""
+        """Return the legend, hints, and limits not enforced."""
         legend = (
             ["mean queue in tasks, of tables mean completion in slots; 0 is the reference, 100 the bound"] if self.cases else []
         )
@@ -136,7 +135,7 @@ class Score(Showable):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A row for each case, or one where there is none; `case_score` is the case's, `score` that of the suite."""
+        """A row for each case. `score` belongs to the suite."""
         whole = self.to_dict()
         candidate = {key: value for key, value in whole.items() if key not in ("cases", "artifacts", "unconfined")}
         return [candidate | {CASE_COLUMNS.get(key, key): case.get(key) for key in CASE_KEYS} for case in whole["cases"] or [{}]]
@@ -147,7 +146,7 @@ class Score(Showable):
         return [self.to_dict()]
 
     def to_dict(self) -> dict[str, Any]:
-        """All in plain values, ready for JSON; `score`, `low` and `high` first."""
+        """Return plain values for JSON, `score`, `low` and `high` first."""
         plain: dict[str, Any] = {
             "candidate": self.candidate,
             "score": self.score.mean if self.cases or self.fault else None,  # None: nothing was scored yet
@@ -182,7 +181,6 @@ class Scores(Showable):
 
     @property
     def ranked(self) -> list[Score]:
-        """The best first."""
         return sorted(self.scores, key=lambda score: -score.value)
 
     @property
@@ -194,7 +192,7 @@ class Scores(Showable):
         return [(score.candidate, score.in_short()) for score in self.ranked]
 
     def tables(self) -> list[Table]:
-        """A row for each candidate, the best first."""
+        """Return a row for each candidate, best first."""
         table = Table(self.title, [Column("candidate"), *numbers("score", "seeds", "lines")])
         for score in self.ranked:
             shown = number(score.value) if score.fault else estimate(score.value, score.half)
@@ -203,7 +201,7 @@ class Scores(Showable):
         return [table]
 
     def footnotes(self) -> list[str]:
-        """What is wrong with candidates."""
+        """Return the faults of candidates."""
         return [f"{score.candidate}: {score.fault}" for score in self.ranked if score.fault]
 
     @property
@@ -221,7 +219,7 @@ class Scores(Showable):
 
 
 def plain_case(case: CaseScore) -> dict[str, Any]:
-    """A case in plain values: intervals as their mean and ends."""
+    """Return a case in plain values, intervals as three numbers."""
     plain = {key: value for key, value in case._asdict().items() if not isinstance(value, Interval)}
     for key in INTERVALS:
         interval: Interval = getattr(case, key)

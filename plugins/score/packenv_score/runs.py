@@ -1,4 +1,4 @@
-"""One run of a candidate, or of the reference, and what the parent measures of it from the schedule that it checks itself."""
+"""One run, measured by the parent from a checked schedule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLASSES = 5
 
 
 class SizeClass(NamedTuple):
-    """Tasks of one class of sizes in a run: the mean number that waits, and their mean wait in slots."""
+    """A run's size class: mean number waiting, mean wait (slots)."""
 
     low: float  # shares of the largest server
     high: float
@@ -30,7 +30,7 @@ class SizeClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Play:
-    """A run to be made: case `number` of the suite. `bounded`: also find the bound of a table of this seed."""
+    """A run to make. `bounded`: also bound this seed's table."""
 
     number: int
     case: Case
@@ -42,7 +42,7 @@ class Play:
 
 @dataclass(frozen=True)
 class Played:
-    """What a run measured, or what was wrong with the candidate (`fault`)."""
+    """The measures of a run, or the candidate's `fault`."""
 
     number: int
     seed: int
@@ -50,7 +50,7 @@ class Played:
     fault: str | None = None
     verdict: Verdict | None = None
     stopped: str | None = None
-    oldest: int = 0  # longest wait so far of a task that still waits at the end, in slots
+    oldest: int = 0  # longest wait of a task still waiting at the end, in slots
     longest: int = 0  # longest wait of a task that started
     bound: float | None = None
     utilisation: float = 0.0
@@ -63,7 +63,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Carry:
-    """A run of case `number` in which BACKLOG tasks always wait: how much of ρ* the policy carries."""
+    """A run with BACKLOG tasks always waiting, for ρ*."""
 
     number: int
     case: Case
@@ -76,7 +76,7 @@ BACKLOG = 200
 
 
 def carried(item: Carry) -> float | None:
-    """The share of ρ* that the policy keeps in service while tasks always wait; None where it does not come to an end."""
+    """Return the carried share of ρ*, None after a MisuseError."""
     try:
         result = simulate(item.case.workload, item.policy, slots=item.slots, seed=item.seed, backlog=BACKLOG)
     except MisuseError:
@@ -86,12 +86,12 @@ def carried(item: Carry) -> float | None:
 
 
 def bound_of(case: Case) -> float:
-    """The bound on the mean queue that no policy beats which does not know durations."""
+    """Return the mean-queue bound for policies without known durations."""
     return queue_bound(case.workload).value
 
 
 def play(item: Play) -> Played:
-    """Simulate, replay the schedule from the Jobs table alone, and measure."""
+    """Simulate, replay the schedule from the table alone, and measure."""
     case, table = item.case, item.case.slots is None
     unconfined: tuple[str, ...] = ()
     try:
@@ -110,6 +110,7 @@ def play(item: Play) -> Played:
         fault = str(cause) if isinstance(cause, CandidateFault) else str(error).partition(": ")[2] or str(error)
         return Played(item.number, item.seed, fault=fault, unconfined=unconfined)
     assert result.schedule is not None
+    # Trust only a schedule that holds on the original jobs.
     rows = len(result.schedule.start)
     jobs = case.workload.played_jobs(item.seed, rows) if rows else None
     problem = None if jobs is None else _fault(case, result, jobs)
@@ -144,7 +145,7 @@ def _value(result: Result, table: bool) -> float:
 
 
 def _fault(case: Case, result: Result, jobs: Jobs) -> str | None:
-    """What is wrong with the schedule, seen from the table alone."""
+    """Check the schedule against the table. Return the problem."""
     schedule = result.schedule
     assert schedule is not None
     problem = problem_of(jobs, case.workload.servers.units, schedule.start, schedule.server, result.slots + 1, schedule.end)
@@ -160,7 +161,7 @@ def _fault(case: Case, result: Result, jobs: Jobs) -> str | None:
 
 
 def _waits(case: Case, result: Result, jobs: Jobs) -> tuple[int, int, tuple[SizeClass, ...]]:
-    """The longest wait of a task that still waits, and of one that started; who waits, by size."""
+    """Return the longest waits (waiting, started) and waits by size."""
     schedule = result.schedule
     assert schedule is not None
     eligible = eligible_slots(jobs, schedule)

@@ -1,10 +1,10 @@
-"""The scale of a score: 0 is the reference, 100 the bound that no policy can beat, by the logarithm of the mean.
+"""The scale of a score: the logarithm of the mean.
 
-    score = 100 · ln(reference / candidate) / ln(reference / bound)      of each case; the suite's is the mean over the cases
+    score = 100 · ln(reference / candidate) / ln(reference / bound)      for each case. A suite's score is the mean over its cases
 
-A candidate that is half as good as the reference loses as much as one that is twice as good wins. Means are over seeds, the same
-jobs for both; the interval is the jackknife's over the seeds, case by case (Miller, Biometrika 1974; degrees of freedom by
-Welch and Satterthwaite).
+0 is the reference, 100 the bound for all policies. Half as good as the reference loses as much as twice as good wins.
+Means are over seeds, with the same jobs for both. The interval is the jackknife's over the seeds, case by case (Miller,
+Biometrika 1974). Degrees of freedom are by Welch and Satterthwaite.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from scipy.special import stdtrit
 from packenv.extend import DOUBT, UNKNOWN, Interval
 
 WORST = -100.0
-"""The least score, and that of a candidate with a fault, or unstable where the reference is stable."""
+"""The lowest score, also for a candidate with a fault (such as unstable, unlike the reference)."""
 
 LEAST = 1e-6
-"""A smaller mean counts as this one: nothing waits."""
+"""Smaller means count as this one: nothing waits."""
 
 
 def score_of(candidate: float, reference: float, bound: float) -> float:
-    """Where `candidate` lies between the reference (0) and the bound (100); not below WORST."""
+    """Scale `candidate`: reference 0, bound 100, at least WORST."""
     candidate, reference = max(candidate, LEAST), max(reference, LEAST)
     return max(WORST, 100 * math.log(reference / candidate) / math.log(reference / bound))
 
 
 def case_score(candidate: Sequence[float], reference: Sequence[float], bounds: Sequence[float]) -> tuple[float, float]:
-    """The score of a case with (n,) means over seeds, and the variance of its error (infinite for a single seed).
+    """Return a case's score and its error variance.
 
-    bounds  of each seed; where they are all one, of the law
+    Each argument has (n,) means, one per seed. A law has the same bound for all. One seed has infinite variance.
     """
     columns = np.array([candidate, reference, bounds], float)  # (3, n)
     n = columns.shape[1]
@@ -46,7 +46,7 @@ def case_score(candidate: Sequence[float], reference: Sequence[float], bounds: S
 
 
 def suite_score(cases: Sequence[tuple[float, float]], seeds: int) -> Interval:
-    """The mean of the cases' scores with its 95 % interval; no interval of a single seed."""
+    """Average the scores. No 95 % interval for one seed."""
     if not cases:
         return UNKNOWN
     scores, variances = (np.array(column) for column in zip(*cases, strict=True))

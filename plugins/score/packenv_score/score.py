@@ -1,4 +1,4 @@
-"""`packenv_score.score`: grade a candidate between the reference and the bound, in stages."""
+"""`packenv_score.score`: grade a candidate between the reference and the bound."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ from packenv_score.scale import WORST, case_score, suite_score
 from packenv_score.suite import Case, Suite, load_suite
 
 LOADING, FIRST, WHOLE = 1, 2, 3
-"""The stages: it loads and is legal on toy clusters; a few paired runs; as many as the interval needs."""
+"""Stages: load and schedule toy clusters, a few paired runs, runs until the interval is narrow."""
 
 FIRST_SEEDS = 4
 FEWEST_SEEDS = 8
 TOY_SLOTS, TOY_TASKS = 400, 100
 STARVED = 0.5
-"""Of a run's slots: that a task still waits after so long, where under the reference hardly any ever does, arouses suspicion."""
+"""Share of a run's slots. A longer wait is suspect if it is rare under the reference."""
 
 ALONE = 0.25
-"""Of a run's slots: for a suspect so many are played, and then on until all is done. What has not started then never does."""
+"""Share of a run's slots with arrivals for a suspect. The run then goes on until all work is done."""
 
 QUICK = 5e-4
-"""Seconds for each task: a slower candidate is not asked how much of ρ* it supports."""
+"""Seconds per task. The supported share of ρ* is not measured for slower candidates."""
 
 HOPELESS = -25.0
-"""A first score that lies below this for sure ends the scoring."""
+"""Scoring ends when the first interval lies below this."""
 
 
 @overload
@@ -65,18 +65,16 @@ def score(candidate: Any, *, executor: Executor | None = None, **options: Any) -
 @experimental
 @takes(ScoreOptions)
 def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = None) -> Score | Scores:
-    """Score a policy that a machine wrote, or any other: 0 is the reference, 100 the bound that no policy can beat.
+    """Score a policy: 0 is the reference, 100 the bound.
 
-    candidate  a file with `def priority(task, server, cluster) -> float`, or with a class that has `schedule(cluster, state)`
-               (FILE.py:NAME where there are several); or a policy, by name or as an object. A list: each of them, on the
-               same jobs, which gives `Scores`
+    candidate  a file with `def priority(task, server, cluster) -> float` or a class with `schedule(cluster, state)`
+               (FILE.py:NAME selects one of several), or a policy name or object. A list gives `Scores`, on the same jobs
     options    fields of ScoreOptions
-    executor   where the runs take place, as of `packenv.simulate_many`; None: processes of this machine, one per core
+    executor   runs the simulations, as in `packenv.simulate_many`; None: processes of this machine, one per core
 
-    A file is never imported here. A `priority` is compiled from its syntax tree; any other program runs in a confined process
-    that is told of each slot what a scheduler sees, and whose every start is checked. What is wrong with a candidate, its file
-    among it, is `Score.fault`, and its score is then the worst, -100. Raises InputError for a file that is not there, and for a
-    suite that cannot be.
+    No policy beats the bound. A file is never imported here. A `priority` is compiled from its syntax tree. Other programs run
+    in a confined process with only a scheduler's view, with every start checked. A fault of the candidate or its file is in
+    `Score.fault`, and the score is then the worst, -100. Raises InputError for a missing file or an invalid suite.
     """
     suite = load_suite(options.suite)
     cases = suite.test if options.test else suite.train
@@ -97,7 +95,7 @@ def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = 
 
 @dataclass
 class Known:
-    """What candidates share that are scored together: the secret of the seeds, the bounds of cases, and runs of the reference."""
+    """Data shared by all candidates: seed secret, bounds, reference runs."""
 
     secret: bytes
     bounds: dict[int, float] = field(default_factory=dict)
@@ -106,7 +104,7 @@ class Known:
 
 @dataclass
 class Runs:
-    """Of a case: the runs of the candidate and of the reference, seed by seed, and the bound of the law if it is no table."""
+    """Runs of a case by seed, and a law's bound."""
 
     candidate: list[Played]
     reference: list[Played]
@@ -139,7 +137,7 @@ class Scoring:
         self.started_all: set[int] = set()  # cases in which a suspect was seen to start every task in the end
 
     def score(self) -> Score:
-        """Stage by stage, until the interval is narrow enough, the time is over, or the candidate has a fault."""
+        """Score in stages until precise, out of time or faulty."""
         last = self.options.stages
         if not self.fault and self._legal() and last > LOADING and self._more(FIRST_SEEDS) and not self._hopeless():
             if last > FIRST:
@@ -151,12 +149,13 @@ class Scoring:
 
     def _legal(self) -> bool:
         """Stage 1: it loads, and schedules toy clusters."""
+        # Cases of the same kind share one toy cluster.
         toys = list({each.title: each for each in map(toy, self.cases)}.values())
         plays = [Play(n, case, self.candidate.policy, self._seed("toy", n), case.slots) for n, case in enumerate(toys)]
-        return self._take(plays, [], Pieces(ThisProcess())) is not None  # before other processes begin, which takes a second
+        return self._take(plays, [], Pieces(ThisProcess())) is not None  # in this process: starting others takes a second
 
     def _more(self, seeds: int) -> bool:
-        """So many further seeds of every case, for both. False where the candidate has a fault, or there is no time."""
+        """Run `seeds` of every case. False: fault or no time."""
         if seeds < 1:
             return False
         self.stage = max(self.stage, FIRST)
@@ -167,6 +166,7 @@ class Scoring:
                 seed = self._seed(case.title, k)
                 plays.append(Play(n, case, self.candidate.policy, seed, case.slots))
                 references.append(Play(n, case, self.reference, seed, case.slots, bounded=True))
+        # Reference runs are shared by all candidates.
         lacking = [each for each in references if (each.number, each.seed) not in self.known.references]
         done = self._take(plays, lacking, self.pieces)
         if done is None:
@@ -181,7 +181,8 @@ class Scoring:
         return not self.fault
 
     def _take(self, plays: Sequence[Play], references: Sequence[Play], pieces: Pieces) -> list[Played] | None:
-        """The runs, in order; None at the first fault of the candidate. Bounds that are not known yet are found beside them."""
+        """Return the runs in order, None at the first fault."""
+        # Bounds not known yet are computed in the same batch.
         unknown = [n for n, runs in enumerate(self.runs) if references and runs.bound is None and self.cases[n].slots is not None]
         items: list[Any] = [*(self.cases[n] for n in unknown), *plays, *references]
         values: dict[int, Any] = {}
@@ -203,12 +204,13 @@ class Scoring:
         return [values[n] for n in range(len(unknown), len(items))]
 
     def _misbehaves(self) -> str:
-        """Unstable, or some tasks are never started, where that is not so under the reference; or better than can be."""
+        """Return the fault: unstable, starving (unlike the reference) or impossible."""
         for n, (case, runs) in enumerate(zip(self.cases, self.runs, strict=True)):
             if case.slots is not None:
                 mine, its = (verdict_of(side) for side in (runs.candidate, runs.reference))
                 if mine == UNSTABLE and its != UNSTABLE:
                     return f"{case.title}: unstable, where {self.reference} is {its}"
+                # A task waiting this long is suspect, unless the reference has such waits too.
                 limit = STARVED * case.slots
                 starved = [run for run in runs.candidate if run.oldest > limit]
                 as_long = [run for run in runs.reference if max(run.oldest, run.longest) > limit]
@@ -217,6 +219,7 @@ class Scoring:
                         return never
             elif any(run.stopped for run in runs.candidate):
                 return f"{case.title}: {next(run.stopped for run in runs.candidate if run.stopped)}"
+            # More than six standard errors above the bound is impossible without hidden knowledge.
             mean, variance = case_score(
                 [run.value for run in runs.candidate], [run.value for run in runs.reference], runs.bounds()
             )
@@ -225,12 +228,13 @@ class Scoring:
         return ""
 
     def _never_starts(self, n: int, worst: Played) -> str:
-        """What is wrong with a policy that leaves tasks waiting when nothing else is left to be done; nothing if it starts them.
+        """Return a fault if some tasks never start, or "".
 
-        To put off what is hard to place is a policy like others: what waits counts in its mean queue.
+        A policy may delay tasks that are hard to place: the mean queue counts them.
         """
         if n not in self.started_all:
             case = self.cases[n]
+            # Stop the arrivals and run on until all work is done.
             table = case.workload.tabulated(worst.seed, max(1, round(ALONE * (case.slots or 0))))
             (run,) = self.pieces.each(
                 work, [Play(n, Case(case.title, table, None), self.candidate.policy, worst.seed, None)], kind_of
@@ -243,7 +247,7 @@ class Scoring:
         return ""
 
     def _carries(self) -> None:
-        """The share of ρ* that the candidate supports in each case, unless it is too slow for queues that are always long."""
+        """Measure the supported share of ρ*, for quick candidates only."""
         runs = [run for runs in self.runs for run in runs.candidate]
         if self.fault or sum(run.seconds for run in runs) > QUICK * sum(run.decisions for run in runs):
             return
@@ -275,12 +279,12 @@ class Scoring:
         return self.seeds >= FEWEST_SEEDS and known
 
     def _next(self) -> int:
-        """How many further seeds: as many as there are, or as the time that is left allows."""
+        """Return the additional seeds: at most double, within the time."""
         left = self.options.time - (time.monotonic() - self.began)
         return min(self.seeds, int(left / self.pace))
 
     def _seed(self, *place: Any) -> int:
-        """A seed that nobody guesses, unless `seed` was given: the same for candidate and reference."""
+        """Return a seed for candidate and reference, unpredictable without `seed`."""
         digest = hashlib.sha256(self.known.secret + repr((self.suite.name, self.options.test, *place)).encode()).digest()
         return int.from_bytes(digest[:8], "big") >> 2
 
@@ -329,26 +333,26 @@ class Scoring:
 
 
 def verdict_of(runs: Sequence[Played]) -> str:
-    """The verdict on all runs of a stream; a run that was stopped, as too much waited, is unstable."""
+    """Return the verdict on a stream's runs. Stopped means unstable."""
     if any(run.stopped for run in runs):
         return UNSTABLE
     return combine(run.verdict for run in runs if run.verdict is not None).kind
 
 
 def work(item: Any) -> Any:
-    """In the executor's process: a run, the share of ρ* that is carried, or the bound of a case."""
+    """Run one item in the executor's process."""
     if isinstance(item, Case):
         return bound_of(item)
     return carried(item) if isinstance(item, Carry) else play(item)
 
 
 def kind_of(item: Any) -> tuple[Any, ...]:
-    """Items that take about the same time have the same."""
+    """Return a key for items of similar duration."""
     return (item.title,) if isinstance(item, Case) else (type(item).__name__, item.number, type(item.policy).__name__, item.slots)
 
 
 def toy(case: Case) -> Case:
-    """Two small servers that are half busy, with as many resources as the workload has; of a table its first tasks."""
+    """Return two half-busy small servers, or a table's first tasks."""
     workload = case.workload
     if workload.jobs is not None:
         first = workload.jobs.first(min(TOY_TASKS, len(workload.jobs)))

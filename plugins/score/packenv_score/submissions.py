@@ -26,7 +26,7 @@ KEYS = {"candidate": str, "suite": str, "by": str}
 
 
 class Submission(NamedTuple):
-    """What somebody says of a candidate."""
+    """A candidate's submitted score."""
 
     name: str
     candidate: str
@@ -37,7 +37,7 @@ class Submission(NamedTuple):
 
 
 def read_submission(path: Path) -> Submission:
-    """The submission in a file. Raises InputError, naming the file and the key."""
+    """Read a submission. Raises InputError, naming file and key."""
     plain = read_json(path)
     for key, kind in KEYS.items():
         if not isinstance(plain, dict) or not isinstance(plain.get(key), kind):
@@ -58,7 +58,7 @@ def read_submission(path: Path) -> Submission:
 
 
 def refusal(submission: Submission, replayed: Score) -> str | None:
-    """Why the submission is refused; None if its number comes out."""
+    """Return why the submission is refused, or None."""
     if replayed.fault is not None:
         return replayed.fault
     allowed = ((replayed.half or 0.0) ** 2 + submission.half**2) ** 0.5

@@ -1,13 +1,13 @@
-"""A suite: the workloads on which candidates are scored, for search (train) and for the end (test). A small JSON file.
+"""A suite: workloads for search (train) and grading (test), in JSON.
 
     {"name": "mine", "about": "in a line", "reference": "bf-js",
      "train": [{"workload": "paper/fig4b", "intensity": 0.95, "slots": 100000}],
      "test": [{"workload": {"sizes": …, "service": …, "servers": …}, "load": 0.9, "slots": 100000},
               {"workload": "log.swf", "window": 256}]}
 
-A workload is a name, a file (beside the suite's), or an object as `packenv.Workload.save` writes it; `servers` and one of
-`load`, `intensity` and `rate` change it. `window`: so many tasks of a table, one after the other, from a place that is drawn
-for each run. `estimate_error`: schedulers are told of a table's durations with up to this share of error.
+A workload is a name, a file (in the suite's folder, or a path), or an object as written by `packenv.Workload.save`. `servers` and
+one of `load`, `intensity` and `rate` change it. `window`: number of consecutive table tasks, from a place drawn for each run.
+`estimate_error`: schedulers see a table's durations with up to this share of error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_LETTERS = 20  # of servers, in a title
 
 @dataclass(frozen=True)
 class Case:
-    """A workload of a suite. `slots`: length of a run, of random tasks; None: a table, which runs until all work is done."""
+    """A suite's workload. `slots`: its length, None for a table."""
 
     title: str
     workload: Workload
@@ -39,7 +39,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases to search on, and others that a search has not seen."""
+    """A suite's workloads: `train` for search, `test` unseen by it."""
 
     name: str
     about: str
@@ -49,12 +49,12 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """The suites that come with packenv."""
+    """List the suites that come with packenv."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 def load_suite(source: str) -> Suite:
-    """The suite with this name, or of this file. Raises InputError, naming the file and the key."""
+    """Load a suite by name or file. Raises InputError."""
     path = Path(source) if source.endswith(".json") or "/" in source else FOLDER / f"{source}.json"
     if not path.is_file():
         missing = (
@@ -88,7 +88,7 @@ def _check_keys(plain: dict[str, Any], known: tuple[str, ...], where: str) -> No
 
 
 def _case(plain: Any, where: str, folder: Path) -> Case:
-    """A workload of a suite with its length. Raises InputErrors that begin with `where`."""
+    """Return one case of a suite. InputErrors begin with `where`."""
     if not isinstance(plain, dict) or "workload" not in plain:
         raise InputError(f"{where}: names no workload; keys {', '.join(CASE_KEYS)}")
     _check_keys(plain, CASE_KEYS, where)

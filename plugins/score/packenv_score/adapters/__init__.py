@@ -1,1 +1,1 @@
-"""The grader as frameworks of program search call it, a file each. None of them imports its framework unless that is there."""
+"""Adapters for program-search frameworks: optional imports, one file each."""

@@ -1,6 +1,8 @@
-"""Frontier-CS: the last line of a problem's `evaluate.sh`; the score is the last number on standard output, from 0 to 100.
+"""Frontier-CS: the last line of a problem's `evaluate.sh`.
 
 python -m packenv_score.adapters.frontier_cs solution.py [SUITE]
+
+The score is the last number on standard output, from 0 to 100.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from packenv_score.score import score
 
 
 def main(program: str, suite: str = "one-resource") -> None:
-    """Score the program on the suite's test side; why, on standard error."""
+    """Print the test score, and the table to standard error."""
     result = score(program, suite=suite, test=True)
     print(result.table(), file=sys.stderr)
     print(f"{max(0.0, result.value):.4f}")

@@ -1,9 +1,9 @@
-"""Harbor: the last line of a task's `tests/test.sh`, which writes the reward of the program that an agent has left.
+"""Harbor: the last line of a task's `tests/test.sh`.
 
     python -m packenv_score.adapters.harbor /app/policy.py [SUITE] [/logs/verifier]
 
-`reward.txt` holds one number: the score as a share, 0 for the reference and all below, 1 for the bound. The tests are copied into
-the container after the agent has ended, so the test side is scored. `reward.json` has the same number by its name.
+It writes the reward of the agent's program to `reward.txt` and `reward.json`. The reward is the score as a share: 0 for the
+reference and anything worse, 1 for the bound. Harbor copies the tests in after the agent ends, so the test side is scored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from packenv_score.score import score
 
 
 def main(program: str, suite: str = "one-resource", folder: str = "/logs/verifier") -> None:
-    """Score the program on the suite's test side, and write the reward."""
+    """Score the program on the test side. Write the reward."""
     result = score(program, suite=suite, test=True)
     Path(folder).mkdir(parents=True, exist_ok=True)
     reward = max(0.0, result.value / 100)

@@ -1,11 +1,11 @@
-"""OpenEvolve: `evaluate` and the stages of a cascade, for its evaluation file.
+"""OpenEvolve: `evaluate` and its cascade stages, for the evaluation file.
 
     from packenv_score.adapters.openevolve import stages
 
     evaluate, evaluate_stage1, evaluate_stage2, evaluate_stage3 = stages(suite="one-resource")
 
-With `cascade_evaluation: true` and thresholds below 0, such as `cascade_thresholds: [-1, -30]`: `combined_score` is the score, 0
-for a candidate that is legal and not measured yet, and -100 for one with a fault.
+Set `cascade_evaluation: true` and thresholds below 0, such as `cascade_thresholds: [-1, -30]`. `combined_score` is the score. It
+is 0 for a legal candidate without a measurement, and -100 for a candidate with a fault.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from packenv_score.score import score
 
 
 def stages(**options: Any) -> tuple[Callable[[str], Any], ...]:
-    """`evaluate` and three stages; `options` are those of `packenv_score.score`."""
+    """Return `evaluate` and three stages with options of `packenv_score.score`."""
 
     def until(stage: int) -> Callable[[str], Any]:
         def evaluate(program_path: str) -> Any:

@@ -1,7 +1,9 @@
-"""ShinkaEvolve: `python -m packenv_score.adapters.shinka --program_path P --results_dir D [--suite NAME]`, its `evaluate.py`.
+"""ShinkaEvolve: the task's `evaluate.py`.
 
-Writes `metrics.json` (combined_score, public, private, text_feedback) and `correct.json` (correct, error). `private` is not shown
-to the model: the interval, and the seconds.
+    python -m packenv_score.adapters.shinka --program_path P --results_dir D [--suite NAME]
+
+Writes `metrics.json` (combined_score, public, private, text_feedback) and `correct.json` (correct, error). The model does not see
+`private`: the interval and the seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SkyDiscover: `evaluate.sh PROGRAM train|test` prints one JSON on standard output, and nothing else.
+"""SkyDiscover: `evaluate.sh PROGRAM train|test` prints one JSON object.
 
 #!/bin/sh
 exec python -m packenv_score.adapters.skydiscover "$@"
