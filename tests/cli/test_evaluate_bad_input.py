@@ -21,9 +21,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--load", "0.8,x"), "'x' is not a number"),
     (("paper/fig4b", "--load", "0.8,0.9", "--intensity", "0.5"), "give one of --load, --intensity and --rate"),
     (("paper/fig4b", "--rate", "0.1,0.2", "--gantt", "g.png"), "--schedule and --gantt show one load: give one --rate"),
-    (("paper/fig4b", "--load", "0.8,0.9", "--measure", "mean"), "'mean' is no measure of a figure over the load"),
     (("paper/fig4b", "--measure", "mean_delay"), "--measure is for a figure over several loads"),
-    (("paper/fig4b", "--backlog", "9", "--load", "0.8,0.9"), "leave out --load, --intensity and --rate"),
     (("paper/fig4b", "--until", "2"), "--until is a share above 0 and below 1, such as 2%"),
     (("paper/fig4b", "--arrivals", "modulated:1,2"), "expected modulated:RATES:SOJOURNS"),
     (("paper/fig4b", "--intensity", 0.9, "--rate", 1), "one of --load, --intensity and --rate"),
@@ -147,3 +145,17 @@ def test_a_module_without_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("")
     refused(("paper/fig4b", "-p", "mine"), "a policy of the module mine is mine:CLASS", tmp_path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--measure", "mean"), "'mean' is no measure of a figure over the load"),
+        (("--backlog", "9"), "leave out --load, --intensity and --rate"),
+    ],
+)
+def test_bad_words_of_several_loads(words: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        evaluate("paper/fig4b", "--load", "0.8,0.9", *words)
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("packenv: ") and problem in line]
+    assert (leaving.value.code, len(said)) == (2, 1)

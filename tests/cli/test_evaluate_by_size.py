@@ -82,4 +82,4 @@ def test_no_arrivals_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         evaluate("paper/fig4b", "--backlog", 10, "--by-size")
     assert ended.value.code == 2
-    assert "with --backlog nothing arrives at a time of its own" in capsys.readouterr().err
+    assert "--by-size needs arrival times, and --backlog has none" in capsys.readouterr().err

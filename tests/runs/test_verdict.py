@@ -266,4 +266,4 @@ def test_real_logs_are_read() -> None:
                 with pytest.raises(InputError, match="does not say when each task started"):
                     read_logs(path)
             else:
-                assert packenv.verdict(path).arrivals > 500
+                assert packenv.verdict(path).arrivals >= 400
