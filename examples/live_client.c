@@ -1,7 +1,7 @@
 /* A scheduler in C that asks `packenv serve` on a Unix socket: cc -o live_client examples/live_client.c
  *
- *   packenv serve bf-js --servers 2 --socket /tmp/packenv &
- *   ./live_client /tmp/packenv
+ *   packenv serve bf-js --servers 2 --socket packenv.sock &
+ *   ./live_client packenv.sock
  */
 #include <stdio.h>
 #include <string.h>

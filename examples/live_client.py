@@ -1,7 +1,7 @@
 """A scheduler in 30 lines that asks `packenv serve` on a Unix socket; it needs nothing of packenv.
 
-packenv serve bf-js --servers 2 --socket /tmp/packenv &
-python examples/live_client.py /tmp/packenv
+packenv serve bf-js --servers 2 --socket packenv.sock &
+python examples/live_client.py packenv.sock
 """
 
 import json
