@@ -141,7 +141,9 @@ def find_rule(text: str | Rule) -> Rule:
 
 def _engine(name: str, text: str) -> Rule:
     if name not in ENGINES:
-        raise InputError(f"unknown rule {text!r}: no engine, and no file *.py with {', '.join(FUNCTIONS)}{nearest(name, [*ENGINES])}")
+        raise InputError(
+            f"unknown rule {text!r}: no engine, and no file *.py with {', '.join(FUNCTIONS)}{nearest(name, [*ENGINES])}"
+        )
     return ENGINES[name][0]
 
 
