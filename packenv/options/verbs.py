@@ -291,7 +291,10 @@ class LearningOptions:
     imitate: PolicyName | None = option(None, "Start from weights that imitate this policy.", metavar="POLICY")
     imitation_steps: int = option(0, "Steps of imitation  [default: 400; JobFill 10,000].")
     samples: int = option(
-        0, "Train for N started tasks; ppo: steps, in whole updates  [default: 16,000,000; ppo 300,000].", group="Training", common=True
+        0,
+        "Train for N started tasks; ppo: steps, in whole updates  [default: 16,000,000; ppo 300,000].",
+        group="Training",
+        common=True,
     )
     horizon: int = option(0, "Slots of a candidate's run; ppo: of an episode  [default: 100,000; ppo 10,000].")
     seed: int = option(0, "Seed of the jobs and of the training.", common=True)
