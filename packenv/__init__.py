@@ -14,7 +14,7 @@ from packenv.lazy_names import lazy_names
 if TYPE_CHECKING:
     from packenv.api import simulate as simulate
     from packenv.errors import InputError as InputError
-    from packenv.executors.choose import executor as executor
+    from packenv.executors.local import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
     from packenv.learning.agents.library_models import save_model as save_model
@@ -73,7 +73,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         ".api": ["simulate"],
         ".errors": ["InputError"],
-        ".executors.choose": ["executor"],
+        ".executors.local": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
         ".learning.agents.library_models": ["save_model"],
         ".learning.training.plan": ["TrainedAgent"],

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.linked_list import insert_in_order, unlink
+from packenv.cluster.records import insert_in_order, unlink
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame

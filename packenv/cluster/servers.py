@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.devices import devices_for, has_devices
 from packenv.cluster.locality import can_read
-from packenv.cluster.sorted_keys import add_last, ceiling_item, clear, insert, last_key, remove
-from packenv.cluster.sorting import LARGE, sort_by_high_half
+from packenv.cluster.sorted_keys import LARGE, add_last, ceiling_item, clear, insert, last_key, remove, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_INDEX, BY_ROOM

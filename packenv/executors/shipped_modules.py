@@ -1,20 +1,23 @@
-"""Your modules, sent to processes that lack this version."""
+"""Your modules, sent to processes that lack this version, and versions."""
 
 from __future__ import annotations
 
 import atexit
+import functools
 import hashlib
+import platform
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from packenv.compiled.cache import base
-from packenv.compiled.sources import file_of, is_installed, sources_of
+from packenv.compiled.sources import file_of, is_installed, key_of_package, sources_of
 from packenv.errors import InputError
 
 MOST = 10_000_000  # bytes of all modules together: code is small
@@ -102,3 +105,12 @@ def _check_loaded(name: str, contents: bytes) -> None:
         same = False
     if not same:
         raise InputError(f"module {name} is loaded in another version where the work is done: start those processes anew")
+
+
+Versions = tuple[str, str, str]
+
+
+@functools.cache
+def local_versions() -> Versions:
+    """Return the versions of packenv, its sources and Python."""
+    return version("packenv"), key_of_package(base()), platform.python_version()

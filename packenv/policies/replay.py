@@ -1,4 +1,4 @@
-"""`replay`: start every task as a schedule says, or refuse it.
+"""`replay` and `sat`: start every task as a schedule says.
 
 A schedule names slot and server of each task. An infeasible one is an error.
 """
@@ -15,6 +15,7 @@ from packenv.cluster import NONE, Cluster, Needs, fits, new_count, new_task, now
 from packenv.errors import InputError
 from packenv.inputs.text_files import reading
 from packenv.policy import Setting, schedules
+from packenv.theory.makespan.optimum import optimal_schedule
 from packenv.theory.makespan.tasks import tasks_of
 
 NEVER = -1
@@ -139,3 +140,37 @@ def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
 
 
 find_replay.takes_text = True  # type: ignore[attr-defined]
+
+
+class Sat(NamedTuple):
+    """Replay the shortest schedule found in `limit` seconds (PAPERS §3).
+
+    The SAT scheduler of Zhang and Yao: it knows all jobs in advance. The search also stops within `gap` of the lower bound. `fixed`: each task is assigned in advance to the server with the least
+    work. `workers`: cores used, 0 for all.
+    """
+
+    limit: float = 60.0
+    fixed: bool = False
+    workers: int = 0  # 0: all cores
+    gap: float = 0.0
+
+    def needs(self, setting: Setting) -> Needs:
+        return replay_needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> Starts:
+        optimum = optimal_schedule(
+            setting.workload, self.limit, gap=self.gap, fixed_allocation=self.fixed, workers=self.workers or None, seed=seed
+        )
+        return starts_of(setting, optimum.schedule.start, optimum.schedule.server, "sat")
+
+    @property
+    def rule(self) -> Replaying:
+        return Replaying()
+
+    @property
+    def rehearsal(self) -> Sat:
+        """This policy with a minimal search.
+
+        Running it compiles the same code without the wait.
+        """
+        return self._replace(limit=1e-3)

@@ -22,12 +22,10 @@ from packenv.theory.capacity.linear_program import (
     ServerKinds,
     generate,
 )
-from packenv.theory.capacity.one_resource.proofs import weighted
-from packenv.theory.capacity.one_resource.search import within
+from packenv.theory.capacity.one_resource.search import weighted, within
 from packenv.theory.capacity.several_resources.certificate import Boxes, maximal_fillings
 from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, first_box
-from packenv.theory.capacity.several_resources.packing import columns_of, packing, valuable
-from packenv.theory.capacity.several_resources.pricing import IntegerPricing
+from packenv.theory.capacity.several_resources.packing import IntegerPricing, columns_of, packing, valuable
 from packenv.theory.rounded_configurations import RoundedProgram
 
 MOST_ENUMERATED = 5000  # configurations of a kind of server that the program takes all at once

@@ -23,11 +23,9 @@ from packenv.jobs import Jobs
 from packenv.theory.capacity.linear_program import ConfigurationProgram, Ints, ServerKinds, generate
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
 from packenv.theory.capacity.one_resource.certificate import Attained
-from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack
+from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack, PointPricing
 from packenv.theory.capacity.one_resource.packing import quantiles
-from packenv.theory.capacity.one_resource.pricing import PointPricing
-from packenv.theory.capacity.one_resource.proofs import attained_proofs
-from packenv.theory.capacity.one_resource.search import OneResourceSearch, within
+from packenv.theory.capacity.one_resource.search import OneResourceSearch, attained_proofs, within
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.one_resource.size_partition import SizePartition
 from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, vector_kinds_of, vector_law

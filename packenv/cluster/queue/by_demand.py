@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packenv.cluster.devices import has_devices, same_devices
-from packenv.cluster.linked_list import insert_behind, unlink
+from packenv.cluster.records import insert_behind, unlink
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_DEMAND

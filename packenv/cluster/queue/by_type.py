@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.linked_list import append, unlink
+from packenv.cluster.records import append, unlink
 from packenv.cluster.sorted_keys import key_after, key_before
 from packenv.cluster.state import NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
 from packenv.compiled.decorators import apart, compiled

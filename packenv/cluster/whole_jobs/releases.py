@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
 from packenv.cluster.queue.waiting import now
+from packenv.cluster.records import append, empty_lists, link_type, unlink
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.book import JobBook, free_of
 from packenv.cluster.whole_jobs.remaining_work import RemainingWork

@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 from packenv.cluster.locality import RowsByHome, enter, leave, nearest_row, rows_by_home
 from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
 from packenv.cluster.state import DONE, NONE, Cluster
-from packenv.cluster.whole_jobs.below import path_below
 from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
 from packenv.cluster.whole_jobs.releases import Releases, begin_service, end_service, releases
-from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
+from packenv.cluster.whole_jobs.remaining_work import (
+    RemainingWork,
+    note_no_work_left,
+    note_overdue,
+    note_start,
+    path_below,
+    remaining_work,
+)
 from packenv.cluster.whole_jobs.waiting_groups import (
     Members,
     WaitingGroups,

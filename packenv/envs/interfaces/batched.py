@@ -14,7 +14,7 @@ from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
-from packenv.envs.interfaces.spaces import action_space, observation_space
+from packenv.envs.observation.layout import action_space, observation_space
 from packenv.envs.options import check_reset
 from packenv.errors import InputError
 

@@ -21,8 +21,7 @@ from packenv.envs.observation.layout import sizes_of
 from packenv.envs.options import INVALID, split
 from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
-from packenv.learning.agents.guarded import Guarded, GuardedState
-from packenv.learning.agents.learned import Learned, LearnedState, remark_on
+from packenv.learning.agents.learned import Guarded, GuardedState, Learned, LearnedState, remark_on
 from packenv.learning.agents.networks import FROM_WEIGHTS, UNMASKED
 from packenv.learning.agents.weights import FORMER_CONTEXT, Weights, with_later_features
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 
 from packenv.envs.episodes.core import Core
-from packenv.envs.interfaces.spaces import observation_space
+from packenv.envs.observation.layout import observation_space
 from packenv.errors import InputError
 
 HARMLESS = {

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
-from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.locality import (
     RowsByHome,
     can_read,
@@ -24,6 +23,7 @@ from packenv.cluster.locality import (
     reads_take_room,
     rows_by_home,
 )
+from packenv.cluster.records import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.sorted_keys import SortedKeys, first_key, insert, remove, sorted_keys
 from packenv.cluster.whole_jobs.book import group_fits
 from packenv.compiled.decorators import compiled

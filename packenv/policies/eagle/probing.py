@@ -27,7 +27,7 @@ from packenv.cluster import (
     started_in,
     wake_at,
 )
-from packenv.cluster.linked_list import connect
+from packenv.cluster.records import connect
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.compiled.decorators import compiled
 from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_placed, note_started

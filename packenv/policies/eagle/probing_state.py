@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE
-from packenv.cluster.linked_list import append, unlink
+from packenv.cluster.records import append, unlink
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs

@@ -18,8 +18,16 @@ from packenv.cluster.whole_jobs.book import JobBook, job_book, note_new
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.price.job_order import table_needs
-from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
+from packenv.policies.price.job_order import (
+    Floats,
+    Ranking,
+    best_group,
+    best_kind,
+    look_for_room,
+    ranking,
+    start_first,
+    table_needs,
+)
 from packenv.policy import Setting, schedules
 
 Ints = NDArray[np.int64]

@@ -44,8 +44,7 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.compiled.decorators import apart, compiled
-from packenv.policies.random_requirements.guarantees import in_model, share_below
-from packenv.policies.random_requirements.stalling import stall_half_empty
+from packenv.policies.random_requirements.stalling import in_model, share_below, stall_half_empty
 from packenv.policy import Setting, schedules, takes_over
 
 

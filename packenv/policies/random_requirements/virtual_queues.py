@@ -48,7 +48,7 @@ from packenv.cluster.virtual_queues import (
 )
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
-from packenv.policies.random_requirements.guarantees import in_model, share_below
+from packenv.policies.random_requirements.stalling import in_model, share_below
 from packenv.policy import Setting, name_of, schedules, takes_over
 
 

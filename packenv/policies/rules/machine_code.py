@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.by_address import NotCompilable, address_of, call_address
 from packenv.compiled.decorators import apart, compiled
-from packenv.compiled.intrinsics import natural
+from packenv.compiled.intrinsics import NotCompilable, address_of, call_address, natural
 from packenv.errors import InputError
 from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, Rule, checked
 from packenv.policies.rules.view import OF_JOBS, RANK, WAITING, View, count_up_to, in_units, new_view

@@ -17,8 +17,8 @@ from packenv.cluster.sorted_keys import WIDTH
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number
 from packenv.policies.rules import pairing
-from packenv.policies.rules.jobs_loop import JobsView, jobs_view
 from packenv.policies.rules.language import Rule, checked, read_rule
+from packenv.policies.rules.loop import JobsView, jobs_view
 from packenv.policies.rules.machine_code import ByAddress, OfJobs, by_address
 from packenv.policies.rules.view import OF_ESTIMATES, OF_JOBS, View, new_view
 from packenv.policy import Setting

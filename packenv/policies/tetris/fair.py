@@ -27,8 +27,7 @@ from packenv.cluster import (
     row_of,
     wake_at,
 )
-from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
-from packenv.cluster.records import NEVER
+from packenv.cluster.records import NEVER, append, empty_lists, link_type, unlink
 from packenv.cluster.whole_jobs.book import JobBook, job_book
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame

@@ -32,8 +32,16 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError, nearest
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
 from packenv.policies.throughput_optimal.entitlement import fill_all, next_roomy, note_least_types, serve_entitled
-from packenv.policies.throughput_optimal.listed import Listed, activate_heaviest, is_listed, largest_listed_weight, listed
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
+from packenv.policies.throughput_optimal.rounding import (
+    Listed,
+    activate_heaviest,
+    checked_program,
+    is_listed,
+    largest_listed_weight,
+    listed,
+    proven_share,
+    too_few_for_eps,
+)
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.capacity.one_resource.knapsack import Knapsack
 from packenv.theory.rounded_configurations import RoundedProgram

@@ -20,8 +20,7 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
 from packenv.policies.throughput_optimal.entitlement import fill_all, serve_entitled
-from packenv.policies.throughput_optimal.listed import pairs
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
+from packenv.policies.throughput_optimal.rounding import checked_program, pairs, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.rounded_boxes import volumes
 from packenv.theory.rounded_configurations import RoundedProgram
