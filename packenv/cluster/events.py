@@ -5,7 +5,7 @@ The queue of events is a heap by slot: event n is not later than events WAYS·n 
 
 from __future__ import annotations
 
-from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
+from packenv.cluster.state import MESSAGE, NONE, UNUSED, Cluster
 from packenv.compiled.decorators import apart, compiled
 
 WAYS = 4  # four pairs of words are a cache line
@@ -110,8 +110,3 @@ def wake_at(c: Cluster, slot: int) -> None:
     head = c.head[c.e]
     if head.now < slot < head.wake:
         head.wake = slot
-
-
-@compiled
-def clear_wake(c: Cluster) -> None:
-    c.head[c.e].wake = NEVER

@@ -6,7 +6,7 @@ Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks i
 from __future__ import annotations
 
 from packenv.cluster.devices import accepts, device_room, has_devices, read_devices
-from packenv.cluster.events import allocate_place, clear_wake, collect_due, free_place, next_event
+from packenv.cluster.events import allocate_place, collect_due, free_place, next_event
 from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.measures import elapse
 from packenv.cluster.queue.by_demand import demand_of
@@ -143,7 +143,7 @@ def begin_slot(c: Cluster, until: int) -> int:
         head.fresh = head.freed = head.released = head.next_released = 0
         # The events of the slot: a timer that has run out, completions, arrivals.
         if head.wake == slot:
-            clear_wake(c)
+            head.wake = NEVER
         completions(c)
     return arrivals(c)
 

@@ -1,6 +1,8 @@
 """Sorted lists of 64-bit keys with items, one per cluster, and sorting.
 
-Sorting allocates nothing: Shell sort for few words, radix sort for thousands. Keys lie in sorted blocks of at most WIDTH. A directory has the blocks in key order, so a short list is one sorted array. A full
+Sorting allocates nothing: Shell sort for few words, radix sort for thousands.
+
+Keys lie in sorted blocks of at most WIDTH. A directory has the blocks in key order, so a short list is one sorted array. A full
 block is split, and a block with few keys is merged with a neighbour. When all blocks are in use, neighbours that fit in one are
 merged: n keys never need more than 2n / WIDTH + 2 blocks.
 

@@ -1,7 +1,7 @@
 """Machine instructions, aligned arrays, and calls through addresses.
 
-A caller of functions made at run time is compiled once for all functions of one signature. Numba's own first-class functions would
-do the same, but their callers are not cached on disk.
+A caller of functions made at run time is compiled once for all functions of one signature. Numba's own first-class functions
+would do the same, but their callers are not cached on disk.
 """
 
 from __future__ import annotations

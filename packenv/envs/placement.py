@@ -201,7 +201,9 @@ def observe(rules: PlacementRules, b: Batch) -> None:
     if rules.starts == WINDOW:
         mask_window(rules, b)
     elif c.vectors or rules.starts == HEAD:
-        mask_tasks(rules, b)
+        for server in range(server_count(c)):
+            for j in range(types):
+                b.mask[e, server * types + j] = task_of(rules, b, server, j) != NONE
     else:
         mask_types(b)
     b.mask[e, b.mask.shape[1] - 1] = 1
@@ -266,14 +268,6 @@ def mask_types(b: Batch) -> None:
         least, room, first = c.types.least[e, natural(record[server].kind)], record[server].room, natural(server * types)
         for j in range(types):
             mask[first + natural(j)] = least[j] <= room
-
-
-@compiled
-def mask_tasks(rules: PlacementRules, b: Batch) -> None:
-    types = b.c.types.least.shape[2]
-    for server in range(server_count(b.c)):
-        for j in range(types):
-            b.mask[b.c.e, server * types + j] = task_of(rules, b, server, j) != NONE
 
 
 @compiled

@@ -136,10 +136,7 @@ def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
 
 @compiled
 def place_in_table(cluster: Cluster, state: Table) -> int:
-    """Return the place of the decision for the current counts.
-
-    Sorts servers of one kind by configuration.
-    """
+    """Return the decision's place. Sorts servers of one kind by configuration."""
     at = 0
     for n in range(state.order.shape[0]):
         server = state.order[n]
@@ -163,10 +160,7 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
 
 @compiled
 def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> bool:
-    """Return whether a server comes first among its kind.
-
-    The lower configuration, then the lower index.
-    """
+    """Return whether a server is first of its kind: lower configuration, then index."""
     if kind_of(cluster, server) != kind_of(cluster, other):
         return False
     mine, its = state.current[server], state.current[other]
@@ -175,10 +169,7 @@ def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> boo
 
 @compiled
 def configuration_of(cluster: Cluster, state: Table, server: int) -> int:
-    """Return the configuration of the jobs in service on a server.
-
-    Raises ValueError for jobs of other sizes than the table has.
-    """
+    """Return the configuration of a server's jobs, or raise ValueError."""
     at, weight = 0, 1
     for j in range(state.radix.shape[0]):
         count = jobs_of_type(cluster, server, j)

@@ -85,11 +85,6 @@ def add_newest(c: Cluster, i: int) -> None:
 
 
 @apart
-def remove_aged(c: Cluster, i: int) -> None:
-    set_leaf(c, c.ages.position[c.e, i], NEVER)
-
-
-@apart
 def oldest_fitting(c: Cluster, room: int) -> int:
     """Return the oldest fitting task or NONE (needs BY_AGE)."""
     require(c, BY_AGE)
@@ -212,7 +207,7 @@ def dequeue(c: Cluster, i: int) -> None:
     if c.orders & BY_SIZE:
         remove_at_cursor(c.sizes, c.e)
     if c.orders & BY_AGE:
-        remove_aged(c, i)
+        set_leaf(c, c.ages.position[c.e, i], NEVER)
     if c.orders & BY_DEMAND:
         remove_from_group(c, i)
 

@@ -57,10 +57,7 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
 
 @compiled
 def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
-    """Find the first server with room for each group and kind.
-
-    Call it before the first start of a slot.
-    """
+    """Find each group's and kind's first server, before a slot's first start."""
     for n in range(book.count[0]):
         for k in range(r.merit.shape[1]):
             r.room[book.active[n], k] = r.of_kind[k]
@@ -69,10 +66,7 @@ def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
 
 @compiled
 def move_on(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
-    """Move `room` of group g and kind k to the next server with room.
-
-    Within a slot room only shrinks.
-    """
+    """Move `room` of group g and kind k to the next server with room."""
     while has_room(r, g, k) and not group_fits(c, book, g, r.server[r.room[g, k]]):
         r.room[g, k] += 1
 
@@ -84,10 +78,7 @@ def has_room(r: Ranking, g: int, k: int) -> bool:
 
 @compiled
 def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
-    """Return the group with the highest merit, or NONE.
-
-    Only groups with room count, with `blocking` all groups.
-    """
+    """Return the best group (with room unless `blocking`), or NONE."""
     best, largest = -np.inf, 0.0
     for n in range(book.count[0]):
         g = book.active[n]
@@ -106,10 +97,7 @@ def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
 
 @compiled
 def goes_first(book: JobBook, g: int, other: int) -> bool:
-    """Return whether group g precedes another group of equal merit.
-
-    By job, then phase, then row.
-    """
+    """Return whether group g precedes an equal one: job, phase, row."""
     if book.job[g] != book.job[other]:
         return book.job[g] < book.job[other]
     if book.phase[g] != book.phase[other]:
@@ -134,10 +122,7 @@ def best_kind(r: Ranking, g: int) -> int:
 
 @compiled
 def start_first(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
-    """Start the first task of group g on its server of kind k.
-
-    Updates groups that may no longer have room there.
-    """
+    """Start group g's first task on its server of kind k. Update `room`."""
     place = r.room[g, k]
     start(c, book, book.ends[g].head, r.server[place])
     for n in range(book.count[0]):
@@ -149,28 +134,19 @@ Ints = NDArray[np.int64]
 
 
 class OrderState(Frame):
-    """State of these policies.
-
-    Merits are set before slot 0 and are the same on all servers.
-    """
+    """State of these policies: merits fixed before slot 0, alike on all servers."""
 
     book: JobBook
     ranking: Ranking
 
 
 def table_needs(setting: Setting) -> Needs:
-    """Return the needs of policies that know jobs.
-
-    These are the table of jobs, and demand vectors with several resources.
-    """
+    """Return needs of policies that know jobs: the table, and demand vectors."""
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True)
 
 
 class InOrder(NamedTuple):
-    """The part that these policies share.
-
-    Their orders are merits in the state, so compiled code needs only `blocking`.
-    """
+    """Shared part: the order is merits, so compiled code needs only `blocking`."""
 
     blocking: bool = False
 
@@ -188,17 +164,11 @@ class InOrder(NamedTuple):
         return state
 
     def sort(self, setting: Setting) -> Ints | None:
-        """Return numbers (n,) that tell tasks of different merits apart.
-
-        They are needed where the columns of a group do not (`job_book`).
-        """
+        """Return (n,) numbers that differ for merits that group columns do not tell apart."""
         return None
 
     def merits(self, setting: Setting, book: JobBook) -> Floats:
-        """Return the merits of the book's groups, (G,).
-
-        The highest goes first, ties in the order of the rows.
-        """
+        """Return merits of the book's groups, (G,), the highest first."""
         return np.zeros(len(book.demand))
 
 
@@ -227,10 +197,7 @@ class Priority(InOrder):
 
 
 def values_of(setting: Setting) -> Floats:
-    """Return the value of each task's job, (n,).
-
-    Raises InputError if there are none.
-    """
+    """Return the value of each task's job, (n,), or raise InputError."""
     value = setting.table.value
     if value is None:
         where = "a table's own may have another name: `columns` value=THEIRS"

@@ -50,10 +50,7 @@ def share_below(setting: Setting, size: int) -> float:
 
 @apart
 def stall_half_empty(cluster: Cluster) -> None:
-    """Stall half-empty servers that cannot hold the largest waiting task.
-
-    For best fit and FIFO.
-    """
+    """Stall half-empty servers that cannot hold the largest waiting task."""
     if waiting(cluster) == 0:
         return
     largest = largest_waiting(cluster)
@@ -69,10 +66,7 @@ def stall_half_empty(cluster: Cluster) -> None:
 
 @compiled
 def half_empty(c: Cluster, server: int) -> bool:
-    """Return whether a server is less than half full.
-
-    In scalar size, or in every resource if the policy packs demand vectors.
-    """
+    """Return whether a server is less than half full (in every packed resource)."""
     if c.orders & BY_DEMAND:
         for r in range(c.capacity.shape[1]):
             capacity = c.capacity[server, r]

@@ -1,13 +1,14 @@
 """The two loops of rules, compiled once for all rules.
 
-The first is for rules that see tasks alone. It is BF-J/S with the rule in place of best fit. A server with completions is filled: of the waiting tasks that fit, the one of
-the highest priority starts, until none fits. Then each new task goes to the server of the highest priority on which it fits.
-Among equal priorities the larger task goes first, to the tighter server. Among equal tasks, the one that waits longest. With
-`task.size - server.room` this is BF-J/S, start by start. After each slot no waiting task fits on any server.
+The first is for rules that see tasks alone. It is BF-J/S with the rule in place of best fit. A server with completions is
+filled: of the waiting tasks that fit, the one of the highest priority starts, until none fits. Then each new task goes to the
+server of the highest priority on which it fits. Among equal priorities the larger task goes first, to the tighter server. Among
+equal tasks, the one that waits longest. With `task.size - server.room` this is BF-J/S, start by start. After each slot no
+waiting task fits on any server.
 
 The second is for rules that use facts of tables: jobs, durations, data. Tasks of one job, phase, demand and estimate are a group
-(packenv.cluster.whole_jobs). The task whose data are nearest to the server stands for its group. Each group with new tasks goes to
-the servers of the highest priority, until none fits.
+(packenv.cluster.whole_jobs). The task whose data are nearest to the server stands for its group. Each group with new tasks goes
+to the servers of the highest priority, until none fits.
 """
 
 from __future__ import annotations
@@ -73,10 +74,7 @@ def schedule_by_priority(policy: ByAddress, cluster: Cluster, state: View) -> No
 
 @takes_over(ByAddress)
 def fill_all(policy: ByAddress, cluster: Cluster, state: View) -> None:
-    """Fill all servers once.
-
-    Later slots fill only servers with completions, so no waiting task may fit on another one.
-    """
+    """Fill all servers once. Later slots fill only those with completions."""
     if waiting(cluster) > 0:
         begin(cluster, state, policy.reads_sizes)
         for server in range(server_count(cluster)):
@@ -138,10 +136,7 @@ def task_by_priority(c: Cluster, v: View, server: int, address: int, reads_age: 
 
 @apart
 def group_by_priority(c: Cluster, v: View, server: int, address: int) -> int:
-    """Return the best of the oldest tasks of each demand.
-
-    For several resources.
-    """
+    """Return the best of each demand's oldest tasks (several resources)."""
     describe_cluster(c, v)
     describe_server(c, v, server)
     best, highest = NONE, 0.0
@@ -192,10 +187,7 @@ class JobsView(Frame):
 
 
 def jobs_view(view: View, setting: Setting) -> JobsView:
-    """Return the state before slot 0.
-
-    Without estimates in the table, each task counts as one of a slot.
-    """
+    """Return the state before slot 0. Unknown durations count as one slot."""
     table = setting.table
     known = table if table.estimate is not None else replace(table, estimate=np.ones(len(table)))
     return JobsView(seen=view, jobs=whole_jobs(known, setting.capacity, setting.workload.network, by_devices=True))

@@ -77,10 +77,7 @@ def program_of(policy: Any, workload: Workload, most_steps: int) -> RoundedProgr
 
 
 def proven_share(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> float:
-    """Return ρ_K / ρ*, or 0 outside the model.
-
-    The model has independent arrivals, and geometric service that does not depend on the demand.
-    """
+    """Return ρ_K / ρ*, or 0 without independent arrivals and geometric service."""
     workload = setting.workload
     if workload.jobs is not None or not isinstance(workload.service, Geometric):
         return 0.0
@@ -91,10 +88,7 @@ def proven_share(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) ->
 
 
 class Listed(NamedTuple):
-    """Configurations by kind of server, as pairs (type, number).
-
-    The larger types first. m rows, W pairs.
-    """
+    """Configurations (m) by kind of server, as W pairs (type, number), larger first."""
 
     type: NDArray[np.int32]  # (m, W)
     number: NDArray[np.int32]  # (m, W)
@@ -104,10 +98,7 @@ class Listed(NamedTuple):
 
 
 def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
-    """Return the list of a program.
-
-    `kinds` (G,) or (G, D): capacity of each kind of server, as the cluster numbers them.
-    """
+    """Return a program's list, for kinds of server (G,) or (G, D)."""
     if program.listed is None:
         nothing = np.zeros((0, width), np.int32)
         return Listed(nothing, nothing, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -119,10 +110,7 @@ def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
 
 
 def pairs(counts: Ints, width: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return configurations `counts` (m, T) as pairs.
-
-    Types (m, width), numbers of tasks (m, width), and numbers of pairs (m,).
-    """
+    """Return types and numbers (m, width), and pairs (m,), of counts (m, T)."""
     of_type, number = np.zeros((len(counts), width), np.int32), np.zeros((len(counts), width), np.int32)
     for n, row in enumerate(counts):
         present = np.flatnonzero(row)

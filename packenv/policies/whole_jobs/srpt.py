@@ -60,10 +60,7 @@ class JobState(Frame):
 
 
 def job_state(jobs: Jobs, capacity: Ints, sort: Ints) -> JobState:
-    """Return the state before slot 0, with ranks 0 and weights 1.
-
-    `sort` (n,): tasks with different numbers are in different groups.
-    """
+    """Return the state with ranks 0 and weights 1; `sort` (n,) splits groups."""
     book = job_book(jobs, sort)
     return JobState(
         book=book,
@@ -177,10 +174,7 @@ def with_predecessors(jobs: Jobs, tasks: Ints) -> Ints:
 
 
 def state_by_work(setting: Setting, ranks: Ints) -> JobState:
-    """Return the state before slot 0.
-
-    `ranks` (n,) within the job, the highest first. `weight` is the work of a whole job.
-    """
+    """Return the state for `ranks` (n,) within jobs; `weight` is jobs' work."""
     state = job_state(setting.table, setting.capacity, ranks)
     state.rank[:] = of_groups(state.book, ranks)
     state.weight[:] = state.work.waiting
@@ -212,10 +206,7 @@ def complete_by_work(policy: ByWork, cluster: Cluster, state: JobState, task: in
 
 @compiled
 def set_work(policy: ByWork, c: Cluster, state: JobState) -> None:
-    """Set the merits of all waiting groups.
-
-    A task that starts away from its data adds to its job's work.
-    """
+    """Set merits of waiting groups. Remote starts add to their job's work."""
     for n in range(state.book.count[0]):
         g = state.book.active[n]
         job = state.book.job[g]
@@ -258,8 +249,5 @@ class MostWork(InOrder):
 
 
 def of_groups(book: JobBook, of_rows: Ints) -> Floats:
-    """Return numbers of a book's groups, (G,), from those of rows (n,).
-
-    They are equal within a group.
-    """
+    """Return a book's group numbers (G,) from equal rows (n,)."""
     return of_rows[np.unique(book.group, return_index=True)[1]].astype(np.float64)

@@ -22,17 +22,17 @@ class Counted:
     """The counted bound: at most k pieces in service.
 
     The price of all tasks is a number of pieces of price 1, and at most k pieces are in service together. For example the tasks
-    larger than half a server have price 1, and k servers hold k of them. V is the price of all tasks in the system,
-    and w <= min(V, k) the price of tasks in service, at the end of a slot. In the next slot each task in service leaves with chance
-    µ, all its pieces together, and tasks of price A arrive. Let V* be a queue of pieces that need no packing: min(V*, k) are in
-    service, and each leaves with chance µ independently. For every function f that is convex and does not decrease,
+    larger than half a server have price 1, and k servers hold k of them. V is the price of all tasks in the system, and
+    w <= min(V, k) the price of tasks in service, at the end of a slot. In the next slot each task in service leaves with
+    chance µ, all its pieces together, and tasks of price A arrive. Let V* be a queue of pieces that need no packing: min(V*, k)
+    are in service, and each leaves with chance µ independently. For every function f that is convex and does not decrease,
 
         E[f(V')] >= (Tf)(V),      (Tf)(V) = E[f(V - Bin(min(V, k), µ) + A)].
 
-    The reason: pieces that leave together make a less certain sum (in convex order) than pieces that leave independently, and fewer
-    in service leave no fewer in the system. Tf is again convex and does not decrease: its increase from V to V + 1 is 1 - µ of the
-    mean increase of f for V < k, all of it for V >= k. So E[f(V)] >= E[f(V*)] in every slot, and the mean of V is at least the mean
-    of V*. A waiting task costs at most the largest price, and the mean of w is at most E[A] / µ under every policy:
+    The reason: pieces that leave together make a less certain sum (in convex order) than pieces that leave independently, and
+    fewer in service leave no fewer in the system. Tf is again convex and does not decrease: its increase from V to V + 1 is 1 - µ
+    of the mean increase of f for V < k, all of it for V >= k. So E[f(V)] >= E[f(V*)] in every slot, and the mean of V is at least
+    the mean of V*. A waiting task costs at most the largest price, and the mean of w is at most E[A] / µ under every policy:
 
         mean queue >= (E[V*] - E[A] / µ) / largest price.
 
