@@ -44,7 +44,7 @@ class Toleration(NamedTuple):
     effect: str  # empty: every effect
 
     def tolerates(self, taint: Taint) -> bool:
-        """Return whether a pod with it may go on a node with the taint."""
+        """Return whether it tolerates the taint."""
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
             return False
         return self.operator == "Exists" or self.value == taint.value
@@ -58,7 +58,7 @@ class Expression(NamedTuple):
     values: tuple[str, ...]
 
     def holds(self, value: str | None) -> bool:
-        """Return whether it holds for a label's value, None without the label."""
+        """Return whether it holds for a value, None without the label."""
         if self.operator in ("Exists", "DoesNotExist"):
             return (value is not None) == (self.operator == "Exists")
         if self.operator in ("In", "NotIn"):
@@ -71,7 +71,7 @@ class Expression(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A port of the node that a pod takes."""
+    """A host port."""
 
     number: int
     protocol: str
@@ -86,10 +86,7 @@ class Port(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The conditions of a pod on its node, besides room.
-
-    Pods with equal conditions share them.
-    """
+    """A pod's conditions on its node, without room, shared by equal pods."""
 
     selector: tuple[Expression, ...] = ()  # all hold
     terms: tuple[tuple[Expression, ...], ...] | None = None  # all conditions of one term hold; None: no such demand
@@ -98,11 +95,11 @@ class Rules(NamedTuple):
 
     @property
     def labels(self) -> set[str]:
-        """Labels of nodes that the rules use."""
+        """Labels of nodes in the rules."""
         return {clause.key for clause in (*self.selector, *(clause for term in self.terms or () for clause in term))}
 
     def against(self, node: Traits) -> str | None:
-        """Return why the pod cannot go on the node, even an empty one, or None."""
+        """Return the reason against even an empty node, or None."""
         if not all(clause.holds(node.label(clause.key)) for clause in self.selector):
             return "its nodeSelector"
         if self.terms is not None and not any(
@@ -118,7 +115,7 @@ class Rules(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """The properties of a node that rules use."""
+    """A node's properties for rules."""
 
     name: str
     labels: tuple[tuple[str, str], ...] = ()
@@ -133,10 +130,7 @@ class Traits(NamedTuple):
         return any(taint.key == UNSCHEDULABLE for taint in self.taints)
 
     def lasting(self) -> tuple[Taint, ...]:
-        """Return the taints that a new node of this kind keeps.
-
-        Taints of conditions and of starting nodes are left out.
-        """
+        """Return taints of a new node of this kind, not of conditions."""
         return tuple(taint for taint in self.taints if not STARTING.search(taint.key))
 
     def renamed(self, name: str) -> Traits:
@@ -151,14 +145,14 @@ class Traits(NamedTuple):
 
 
 def groups_of(values: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return the distinct values, and the index of each value in them, (n,)."""
+    """Return distinct values, and each value's index in them, (n,)."""
     number: dict[Any, int] = {}
     group = [number.setdefault(value, len(number)) for value in values]
     return list(number), np.array(group, np.int64)
 
 
 def admitted(rules: Sequence[Rules], nodes: Sequence[Traits]) -> Bools:
-    """Return on which nodes pods with each of the rules may go, (rules, L)."""
+    """Return the allowed nodes of pods with each rule, (rules, L)."""
     keys = {key for rule in rules for key in rule.labels}
     kinds, of_node = groups_of(node.seen_by(keys) for node in nodes)
     allowed = np.array([[rule.against(kind) is None for kind in kinds] for rule in rules], np.bool_)
@@ -196,10 +190,7 @@ def rules_of(spec: dict[str, Any]) -> tuple[Rules, list[str]]:
 
 
 def taints_of(spec: dict[str, Any]) -> tuple[Taint, ...]:
-    """Return the taints of a node's spec that keep pods off.
-
-    Raises InputError.
-    """
+    """Return the repelling taints of a node's spec (InputError)."""
     taints = set()
     for taint in objects(spec, "taints"):
         texts = [taint.get(key) or "" for key in ("key", "value", "effect")]
@@ -226,10 +217,7 @@ def _term(term: dict[str, Any], unknown: list[str]) -> tuple[Expression, ...]:
 
 
 def _ports(spec: dict[str, Any]) -> tuple[Port, ...]:
-    """Return the host ports of containers and sidecars.
-
-    On the host's network every container port is one, as in the API server.
-    """
+    """Return host ports of containers and sidecars, all on a host network."""
     ports = set()
     sidecars = [container for container in objects(spec, "initContainers") if container.get("restartPolicy") == "Always"]
     for container in [*objects(spec, "containers"), *sidecars]:

@@ -1,6 +1,6 @@
 """Rules for pods on nodes as additional resources.
 
-A scheduler that only checks room then obeys them.
+A scheduler of room alone then obeys them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ def as_resources(
 ) -> tuple[list[str], Floats, Floats, Floats]:
     """Return resources that keep queued pods on allowed nodes.
 
-    Returns names, and amounts of nodes, queued and running pods. There is one for each set of nodes that some pods may not
-    leave: nodes in it have 1, a pod takes one unit. There is one for each host port and address that several pods want: nodes
-    have 1, a pod takes 1.
+    Returns names, and amounts of nodes, queued and running pods. Each set of nodes for some pods is a resource: nodes in it have
+    1, a pod takes one unit. Each wanted host port and address is one too: nodes have 1, a pod takes 1.
     """
     rules, rule = groups_of(pod.rules for pod in queue)
     allowed, kind = np.unique(admitted(rules, traits), axis=0, return_inverse=True)

@@ -172,7 +172,7 @@ class Score(Showable):
 
 @dataclass(frozen=True, repr=False)
 class Scores(Showable):
-    """Candidates that were scored on the same jobs."""
+    """Scores of candidates on the same jobs."""
 
     scores: tuple[Score, ...]
 

@@ -228,10 +228,7 @@ class Scoring:
         return ""
 
     def _never_starts(self, n: int, worst: Played) -> str:
-        """Return a fault if some tasks never start, or "".
-
-        A policy may delay tasks that are hard to place: the mean queue counts them.
-        """
+        """Return a fault if some tasks never start (late is no fault), or ""."""
         if n not in self.started_all:
             case = self.cases[n]
             # Stop the arrivals and run on until all work is done.

@@ -36,10 +36,7 @@ from packenv_kubernetes.texts import MOST_NAMED, some
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
-    """Return the fate of submitted pods with each policy.
-
-    `notes`: on the manifests. Raises InputError.
-    """
+    """Return submitted pods' fate by policy, with `notes` (InputError)."""
     cluster, seconds = request.cluster, request.slot_seconds
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
@@ -77,7 +74,7 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
 
 
 def _of_gangs(cluster: Cluster) -> set[str]:
-    """Return unfit pods that fit a node, but whose gang cannot start."""
+    """Return unfit pods with a node, but an unable gang."""
     alone = cluster.fitting_alone(cluster.unfit, cluster.unfit_demand)
     return {pod.name for pod, fits in zip(cluster.unfit, alone, strict=True) if fits}
 
