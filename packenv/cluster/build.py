@@ -37,10 +37,7 @@ def pool_sizes(places: int, in_service: int) -> dict[str, int]:
 
 
 def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
-    """Return the batch with larger pools.
-
-    Each cluster has room for `places` tasks, at most `in_service` of them in service together.
-    """
+    """Return the batch with pools of `places`, at most `in_service` in service."""
     old = c.task.shape[1]
     sizes = pool_sizes(places, in_service)
     new = resized(c, all_orders(c), **sizes | {"events": max(sizes["events"], c.events.shape[1])})

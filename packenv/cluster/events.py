@@ -103,10 +103,7 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
 
 @compiled
 def wake_at(c: Cluster, slot: int) -> None:
-    """Schedule in `slot` even without an event.
-
-    Cheaper than a message. Only the earliest pending slot counts.
-    """
+    """Schedule in `slot` even without an event (the earliest pending one)."""
     head = c.head[c.e]
     if head.now < slot < head.wake:
         head.wake = slot

@@ -226,10 +226,7 @@ def turn_away(c: Cluster) -> None:
 
 @compiled
 def missing(c: Cluster, i: int) -> int:
-    """Return the most common single reason on the servers.
-
-    Ties go to the first. It is resources + 2 (several) if no server has a single reason.
-    """
+    """Return the most common single reason on the servers, or resources + 2."""
     resources = c.used.shape[1]
     counts = c.measures.lacking
     for reason in range(counts.shape[1]):

@@ -135,10 +135,7 @@ def default_text(value: Any) -> str:
 
 
 def documentation(definition: Definition) -> str:
-    """Return an environment's docstring, its own headings first.
-
-    Rows of "Own Arguments" become the first ones of "Arguments". Without features it has its own headings only.
-    """
+    """Return an environment's docstring, its own headings and arguments first."""
     description = definition.description or ""
     if definition.features is None:
         return description

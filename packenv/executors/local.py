@@ -77,10 +77,7 @@ def _without_script() -> Iterator[None]:
 
 
 class WorkerProcesses(ProcessPoolExecutor):
-    """Fresh processes that first call `begin` with `values`.
-
-    They always end with this process, and import nothing from the current folder.
-    """
+    """Fresh processes that first call `begin`, and end with this one."""
 
     def __init__(self, processes: int, begin: Callable[..., None] | None = None, values: tuple[Any, ...] = ()) -> None:
         if multiprocessing.current_process().daemon:
@@ -93,10 +90,7 @@ class WorkerProcesses(ProcessPoolExecutor):
         started._call_queue.values = values
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """Submit a call, starting processes if needed.
-
-        Raises InputError if the call needs definitions of a script without a guard, or from standard input.
-        """
+        """Submit a call, starting processes if needed (InputError without a guard)."""
         script = getattr(sys.modules["__main__"], "__file__", None)
         if (script is None or not is_guarded()) and b"__main__" in pickle.dumps((call, args, options)):
             raise InputError(NEEDED + (GUARD_IT if script and Path(script).exists() else WRITE_IT.format(script or "no file")))

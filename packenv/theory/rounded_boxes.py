@@ -33,10 +33,7 @@ LISTED = 1000  # configurations to choose from on each kind of server
 
 
 def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, seconds: float) -> RoundedProgram:
-    """Solve the program whose types are `boxes` (T, D), descending by volume.
-
-    A demand belongs to the last box that holds it.
-    """
+    """Solve the program of `boxes` (T, D). A demand is of its last box."""
     # Leave out boxes without tasks.
     shares = law.shares(boxes[::-1])
     assert shares is not None  # the boxes hold all demands

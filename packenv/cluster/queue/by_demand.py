@@ -101,9 +101,6 @@ def group_count(c: Cluster) -> int:
 
 @compiled
 def first_of_group(c: Cluster, n: int) -> int:
-    """Return the earliest row's task in group n.
-
-    Groups have no particular order, 0 <= n < group_count(c). Needs BY_DEMAND.
-    """
+    """Return the earliest row's task in group n < group_count(c) (needs BY_DEMAND)."""
     require(c, BY_DEMAND)
     return c.groups.group[c.e, c.groups.active[c.e, n]].head

@@ -285,20 +285,14 @@ def fitting_key(room: int) -> int:
 
 @compiled
 def largest_fitting(c: Cluster, room: int) -> int:
-    """Return the largest task of size <= room or NONE.
-
-    Ties go to the earlier row. Needs BY_SIZE.
-    """
+    """Return the largest (earliest) task of size <= room or NONE (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, fitting_key(room))
 
 
 @compiled
 def largest_size_up_to(c: Cluster, room: int) -> int:
-    """Return the largest waiting size <= room or NONE.
-
-    Needs BY_SIZE.
-    """
+    """Return the largest waiting size <= room or NONE (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return floor_key(c.sizes, c.e, fitting_key(room)) >> ROW_BITS
 
@@ -321,10 +315,7 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
 
 @compiled
 def smallest_size(c: Cluster) -> int:
-    """Return the smallest size of the waiting tasks.
-
-    A task must be waiting. NONE if all are in gangs. Needs BY_SIZE.
-    """
+    """Return the smallest waiting size, NONE if all are in gangs (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
 

@@ -45,11 +45,7 @@ def begin_step(b: Batch) -> None:
 
 @apart
 def end_step(b: Batch) -> None:
-    """Write the step's events into `passage`.
-
-    The first decision of an episode begins a sum of rewards, so it has none. Only `unfinished`, `slowdown` and `wait` count
-    earlier slots.
-    """
+    """Write the step's events into `passage`, none for an episode's first decision."""
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
     fresh, head = turn.fresh, c.head[c.e]
     # the first decision of an episode: nothing has happened yet

@@ -28,10 +28,7 @@ def leave_window(b: Batch, i: int) -> None:
 
 @apart
 def fill_window(b: Batch) -> int:
-    """Refill the window, and return its length (needs BY_QUEUE).
-
-    If others than the agent placed tasks, it is filled from scratch.
-    """
+    """Refill the window. Return its length (needs BY_QUEUE)."""
     c, e = b.c, b.c.e
     turn, head, window = b.turn[e], c.head[e], b.window[e]
     n = turn.window

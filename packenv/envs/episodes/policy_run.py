@@ -81,10 +81,7 @@ class PolicyRun:
         self.queue_sum = 0
 
     def warm_up(self, before: PolicyRun) -> None:
-        """Continue from a warm start on the same jobs.
-
-        A policy that must see its whole run uses its own warm start.
-        """
+        """Continue from the policy's own warm start, or one on the same jobs."""
         if self.from_first_slot:
             self.cluster, self.state, self.queue_sum = before.cluster, before.state, int(before.cluster.head["queue_sum"][0])
             return

@@ -184,10 +184,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         return self.core.observation(), rewards, terminated, truncated, self._info(info["reason"]) | ended
 
     def _info(self, reasons: Array | None = None, rows: Array | None = None) -> dict[str, Any]:
-        """Return arrays (num_envs, …), with Gymnasium's masks `_key`.
-
-        The keys are the same after every step. `reasons` (num_envs,) has why episodes ended in this step, None if none did.
-        """
+        """Return arrays (num_envs, …), always the same, with Gymnasium's masks `_key`."""
         passage = self.core.batch.passage
         info: dict[str, Any] = {
             "elapsed": passage["elapsed"].astype(np.int64),

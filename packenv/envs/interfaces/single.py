@@ -173,10 +173,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             head["wake"][0] = slot
 
     def schedule(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return start slots and servers of the tasks, (rows,).
-
-        -1 for a task that has not started. Needs `record_schedule`.
-        """
+        """Return start slots (or -1) and servers, (rows,). Needs `record_schedule`."""
         c = self.core.batch.c
         if c.measures.start.shape[1] == 0:
             raise InputError("the schedule is not recorded: ask for record_schedule=True")

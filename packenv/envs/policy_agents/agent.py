@@ -127,10 +127,7 @@ class PlanOfOwnRun:
         self.slot = NEVER  # of the last plan; the run begins with the first one
 
     def renew(self, core: Core) -> int:
-        """Run to the environment's slot, and return the policy's next.
-
-        That is its next timer or message, NEVER if none. Raises InputError if other tasks are in service there.
-        """
+        """Run to the environment's slot (InputError). Return the policy's next."""
         slot = int(core.batch.c.head["now"][self.row])
         if slot < self.slot:  # at first, and after going back in time
             seed = int(core.seeds[self.row])

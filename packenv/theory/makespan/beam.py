@@ -246,10 +246,7 @@ def begin(b: Beam) -> None:
 
 @unlocked
 def search(b: Beam, end: int, sets: int) -> tuple[int, int]:
-    """Return the (generation, state) of a schedule by tick `end`.
-
-    (-1, -1) if none is found. A step tries about `sets` sets, over all states, and at least LEAST in each state.
-    """
+    """Return a schedule's (generation, state) by tick `end`, or (-1, -1)."""
     begin(b)
     generation, states = 0, 1
     for tick in range(end):

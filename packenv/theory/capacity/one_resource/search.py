@@ -38,10 +38,7 @@ def attained_proofs(solved: SolvedProgram, edges: Ints, kinds: ServerKinds) -> l
 
 
 def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> list[tuple[tuple[ServerConfiguration, ...], int]]:
-    """Return configurations with parts of servers, twice.
-
-    Weights are taken exactly, and as simple fractions. They are scaled down where they exceed the servers `number` (G,).
-    """
+    """Return configurations with exact and with simple parts of servers."""
     used = np.flatnonzero(weights > 1e-12)
     contents = [tuple((int(j), int(columns.counts[n, j])) for j in np.flatnonzero(columns.counts[n])) for n in used]
     kind = columns.kind[used].tolist()

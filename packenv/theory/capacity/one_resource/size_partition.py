@@ -52,10 +52,7 @@ class SizePartition:
         return points, self.law.between(np.append(0, points))
 
     def split(self, prices: Sequence[Price], target: int = 0) -> None:
-        """Cut into `target` cells, by default twice as many.
-
-        The next cell to halve has the largest share of tasks × rise of prices.
-        """
+        """Cut into `target` (by default twice as many) cells, by share · rise of prices."""
         target = target or max(FIRST, 2 * self.count)
         self.earlier = self.edges()
         self._refine_steps(target)

@@ -19,10 +19,7 @@ SURPLUS = 1e-6  # a share may be missed by this much, so that rounding up does n
 
 
 def packing(boxes: Ints, shares: Floats, kinds: VectorKinds, scales: Floats) -> Boxes:
-    """Pack tasks in shares (n,) into servers in turn.
-
-    The next box (n, D) has the largest inner product with the free room, with `scales` (D,) as the weights of the resources.
-    """
+    """Pack tasks in shares (n,) by largest inner product with the room."""
     tasks = len(boxes) * max(1, round(TASKS / len(boxes)))
     remaining = np.ceil(tasks * shares * (1 - SURPLUS)).astype(np.int64)
     # Kinds in turn, in proportion to their servers.
