@@ -87,7 +87,9 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         self._seed(chosen, seed)
         self._restart(chosen)
         self._no_terms()
-        return core.observation(), self._info(rows=self._rows(chosen))
+        rows = np.zeros(self.num_envs, np.bool_)
+        rows[chosen] = True
+        return core.observation(), self._info(rows=rows)
 
     def _seed(self, chosen: NDArray[np.int64], seed: int | list[int | None] | None) -> None:
         core = self.core
@@ -207,11 +209,6 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             info["guarded"] = passage["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
         return info | {f"_{key}": meant for key in info}
-
-    def _rows(self, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
-        mask = np.zeros(self.num_envs, np.bool_)
-        mask[chosen] = True
-        return mask
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the valid actions now, (num_envs, A)."""

@@ -67,7 +67,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             raise ResetNeeded("the episode is over: call reset() first")
         self._action[0] = chosen
         if (row := self._step(self._rules, self._batch)) != NONE:
-            self._help(row)
+            self.core.help(row)
+            self.core.step()
+            self._bind()
         core = self.core
         core.advance_baselines()
         passage = Passage._make(self._passage.item())
@@ -115,11 +117,6 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if self.core.options.mask_in_observation:
             observed["action_mask"] = self._mask.astype(np.float32)
         return observed
-
-    def _help(self, row: int) -> None:
-        self.core.help(row)
-        self.core.step()
-        self._bind()
 
     @staticmethod
     def _whole(action: Any) -> int:

@@ -137,13 +137,11 @@ class SavedAgent:
 
     def notice(self, setting: Setting) -> str | None:
         """Return a notice of unfinished training or missing columns."""
-        lines = [self._unfinished(), self._assumed(setting)]
+        lines = [self._assumed(setting)]
+        if self.about.get(UNFINISHED):
+            samples = f"{self.about['samples']:,} samples"
+            lines.insert(0, f"its training has not ended; its command with --resume goes on after {samples}")
         return "; ".join(f"{self.name}: {line}" for line in lines if line is not None) or None
-
-    def _unfinished(self) -> str | None:
-        if not self.about.get(UNFINISHED):
-            return None
-        return f"its training has not ended; its command with --resume goes on after {self.about['samples']:,} samples"
 
     def _assumed(self, setting: Setting) -> str | None:
         jobs, learned_on = setting.workload.jobs, self.about.get("workload")

@@ -122,10 +122,11 @@ class Cluster:
         places  a cluster with the nodes to fit instead
         row     (n,) place of each in the queue as it was read, by default the new one
         """
-        order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
+        order = sorted(range(len(pods)), key=lambda n: (-pods[n].priority, pods[n].created, pods[n].name))
         queue, demand = [pods[n] for n in order], demand[order]
         alone = (self if places is None else places).fitting_alone(queue, demand)
         fit, _ = whole_gangs(self if places is None else places, queue, demand, alone)
+        unable = {FITS_NOWHERE: int((~alone).sum()), NEVER_WHOLE: int((alone & ~fit).sum())}
         return replace(
             self,
             waiting=tuple(pod for pod, fits in zip(queue, fit, strict=True) if fits),
@@ -133,7 +134,7 @@ class Cluster:
             row=np.arange(int(fit.sum())) if row is None else row[order][fit],
             unfit=tuple(pod for pod, fits in zip(queue, fit, strict=True) if not fits),
             unfit_demand=demand[~fit],
-            left_out=with_counts(self.left_out, {FITS_NOWHERE: int((~alone).sum()), NEVER_WHOLE: int((alone & ~fit).sum())}),
+            left_out={reason: count for reason, count in (self.left_out | unable).items() if count},
         )
 
     def fitting_alone(self, pods: Sequence[Pod], demand: Floats) -> Bools:
@@ -324,7 +325,8 @@ class Cluster:
         lines += self.gpus.lines() if self.gpus is not None else []
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
-            lines.append(f"not modelled: {what}: they may start {direction(kind)} than this says, and no bound counts on them")
+            direction = "earlier or later" if kind == "schedulerName" else "later"  # another scheduler may do either
+            lines.append(f"not modelled: {what}: they may start {direction} than this says, and no bound counts on them")
         lines += self.suspended_lines()
         if self.ignored:
             lines.append(f"ignored: {counted_by_reason(self.ignored)}")
@@ -383,21 +385,6 @@ class Cluster:
         if left_out := counted_by_reason({what: self.left_out.get(what, 0) for what in reasons}):
             return f"{self.source}: no pod is there to place but for {left_out}, left out"
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
-
-
-def with_counts(left_out: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    """Return the numbers left out by reason, updated by `counts`."""
-    return {reason: count for reason, count in (left_out | counts).items() if count}
-
-
-def direction(kind: str) -> str:
-    """Return the direction of errors in starts by an unmodelled constraint."""
-    return "earlier or later" if kind == "schedulerName" else "later"
-
-
-def queue_order(pod: Pod) -> tuple[int, float, str]:
-    """Return the sort key of the queue: priority, creation, name."""
-    return -pod.priority, pod.created, pod.name
 
 
 def _again_on(pod: Pod, node: str) -> Pod:

@@ -139,8 +139,9 @@ class Scoring:
     def score(self) -> Score:
         """Score in stages until precise, out of time or faulty."""
         last = self.options.stages
-        if not self.fault and self._legal() and last > LOADING and self._more(FIRST_SEEDS) and not self._hopeless():
-            if last > FIRST:
+        if not self.fault and self._legal() and last > LOADING and self._more(FIRST_SEEDS):
+            high = self._total().high
+            if last > FIRST and (high is None or high >= HOPELESS):
                 self.stage = WHOLE
                 while not self._enough() and self._more(self._next()):
                     pass
@@ -257,18 +258,14 @@ class Scoring:
             if outcome.error is None:
                 self.shares[items[outcome.number].number] = outcome.value
 
-    def _hopeless(self) -> bool:
-        total = self._total()
-        return total.high is not None and total.high < HOPELESS
-
     def _total(self) -> Interval:
         if self.seeds == 0:
             return Interval(0.0, None, None)  # nothing is known against it
-        return suite_score([self._case(runs) for runs in self.runs], self.seeds)
-
-    @staticmethod
-    def _case(runs: Runs) -> tuple[float, float]:
-        return case_score([run.value for run in runs.candidate], [run.value for run in runs.reference], runs.bounds())
+        cases = []
+        for runs in self.runs:
+            candidate, reference = ([run.value for run in part] for part in (runs.candidate, runs.reference))
+            cases.append(case_score(candidate, reference, runs.bounds()))
+        return suite_score(cases, self.seeds)
 
     def _enough(self) -> bool:
         total = self._total()

@@ -282,17 +282,13 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
     never, why = comparison.never, ""
     if never:  # goals include these pods, measures only pods that fit a remaining node
         shown = "" if {*never} & {pod.name for pod in left.waiting} else ", and the measures are of the others"
-        why = f"{some(never)} never {_start(never)} with these nodes either{shown}; "
+        why = f"{some(never)} never {'starts' if len(never) == 1 else 'start'} with these nodes either{shown}; "
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
         return f"{comparison.policy}: {why}without these nodes all goals are met{later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
     return f"{comparison.policy}: {why}{held}{later}."
-
-
-def _start(pods: Sequence[str]) -> str:
-    return "starts" if len(pods) == 1 else "start"
 
 
 def _broken_goals(request: ClusterRequest, trial: Trial) -> list[str]:
