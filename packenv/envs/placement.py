@@ -52,13 +52,12 @@ from packenv.cluster.servers import fits, kind_of, room_of, server_count, tighte
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
-from packenv.envs.core.between_decisions import put
+from packenv.envs.core.between_decisions import copy_waiting_sizes, count_up_to, put
 from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
 from packenv.envs.core.features import OF_TASKS
 from packenv.envs.core.servable import forced, largest_on, served_by, survey, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.waiting_tasks import copy_waiting_sizes, count_up_to
 from packenv.envs.observation.arrays import write_queue, write_servers, write_virtual_queues
 from packenv.envs.observation.describe import (
     describe_context,

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from packenv.errors import InputError
 from packenv.executors.local import ThisProcess, report_share
-from packenv.executors.shared import Shared, Sharing
-from packenv.executors.shipped_modules import ShippedModules
+from packenv.executors.shared import Shared, Sharing, ShippedModules
 
 PIECE = 2.0  # seconds that a piece should take: handing it over costs milliseconds
 SHARES = 4  # pieces that each worker should still get: the last ones are small, so that no worker waits long for another

@@ -26,11 +26,9 @@ from packenv.theory.capacity.one_resource.certificate import Attained
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack, PointPricing
 from packenv.theory.capacity.one_resource.packing import quantiles
 from packenv.theory.capacity.one_resource.search import OneResourceSearch, attained_proofs, within
-from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
-from packenv.theory.capacity.one_resource.size_partition import SizePartition
+from packenv.theory.capacity.one_resource.size_law import SizeLaw, SizePartition, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, vector_kinds_of, vector_law
-from packenv.theory.rounded_boxes import boxes_of, solve_boxes
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram, boxes_of, solve_boxes
 from packenv.theory.rounded_types import equal_widths
 from packenv.workloads.demand import scalar_size
 from packenv.workloads.laws.joint import Conditional, Joint

@@ -30,7 +30,7 @@ from packenv.cluster import (
 )
 from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram
 
 Ints = NDArray[np.int64]
 

@@ -44,7 +44,7 @@ from packenv.policies.throughput_optimal.rounding import (
 )
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.capacity.one_resource.knapsack import Knapsack
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram
 
 MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choice
 

@@ -22,8 +22,7 @@ from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_o
 from packenv.policies.throughput_optimal.entitlement import fill_all, serve_entitled
 from packenv.policies.throughput_optimal.rounding import checked_program, pairs, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
-from packenv.theory.rounded_boxes import volumes
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram, volumes
 from packenv.units import UNIT
 from packenv.workloads.sampling import mix, uniform, word_at
 

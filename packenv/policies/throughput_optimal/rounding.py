@@ -19,7 +19,7 @@ from packenv.policies.throughput_optimal.entitled import Entitled, Ints
 from packenv.policy import Setting, name_of
 from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram
 from packenv.theory.rounded_program import MOST_NAMED, rounded_program
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Poisson
 from packenv.workloads.laws.services import Geometric

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from packenv.errors import InputError
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.one_resource.certificate import require
-from packenv.theory.queue_bound.arrivals import Setting, setting_of
-from packenv.theory.queue_bound.prices import BITS, PricedTasks, Prices, arrivals_below, leaving_below
+from packenv.theory.queue_bound.prices import BITS, PricedTasks, Prices, Setting, arrivals_below, leaving_below, setting_of
 from packenv.workloads.workload import Workload
 
 LONGEST = 2**13

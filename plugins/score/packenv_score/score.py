@@ -30,11 +30,10 @@ from packenv.extend import (
     ratio_of_means,
     takes,
 )
-from packenv_score.artifacts import artifacts_of
 from packenv_score.candidate import Candidate, candidate_of
 from packenv_score.options import ScoreOptions
 from packenv_score.process import Sandboxed, close_all
-from packenv_score.result import CaseScore, Score, Scores
+from packenv_score.result import CaseScore, Score, Scores, artifacts_of
 from packenv_score.runs import Carry, Play, Played, bound_of, carried, play
 from packenv_score.scale import WORST, case_score, suite_score
 from packenv_score.suite import Case, Suite, load_suite

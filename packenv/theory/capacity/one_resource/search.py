@@ -24,8 +24,7 @@ from packenv.theory.capacity.linear_program import (
 from packenv.theory.capacity.one_resource.certificate import LARGEST_PRICE, Attained, Bounded, ServerConfiguration, area_proof
 from packenv.theory.capacity.one_resource.knapsack import PointPricing
 from packenv.theory.capacity.one_resource.packing import packing
-from packenv.theory.capacity.one_resource.size_law import SizeLaw, cells_of
-from packenv.theory.capacity.one_resource.size_partition import Price, SizePartition
+from packenv.theory.capacity.one_resource.size_law import Price, SizeLaw, SizePartition, cells_of
 
 FINE = 2**60  # parts of a server, if weights are taken as they are
 SIMPLE = 1000  # weights and prices are also tried as fractions with denominators up to this, which are often the exact ones
