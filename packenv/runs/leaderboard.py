@@ -18,18 +18,17 @@ from packenv.content.text import counted, listed
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
+from packenv.options.shared import DEFAULT_POLICIES
 from packenv.options.verbs import JudgeOptions, LeaderboardOptions
 from packenv.policy import find_policy
 from packenv.runs import leaderboard_charts, leaderboard_tables
-from packenv.runs.chance import seeds_for
-from packenv.runs.comparison import DEFAULT_POLICIES
 from packenv.runs.contest import Contest, contests_of
 from packenv.runs.keys import keys_of
 from packenv.runs.log import RunLog
 from packenv.runs.many import judge_all
 from packenv.runs.measures import COMPLETION, MORE, Measure
 from packenv.runs.progress import announce_if_slow
-from packenv.runs.run import Run, runs_of
+from packenv.runs.run import Run, runs_of, seeds_for
 from packenv.runs.runner import RunOptions, RunsFailed
 from packenv.runs.standing import BEST, Standing, reference_of
 from packenv.runs.statistics import UNKNOWN, Interval, interval, paired_ratio
