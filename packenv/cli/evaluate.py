@@ -174,8 +174,8 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     shown = dict(zip(distinct_names(policies), map(find_policy, policies), strict=True))
     clairvoyant = [name for name, policy in shown.items() if is_told_durations(policy, setting)]
     estimates = workload.jobs is not None and workload.jobs.estimate is not None
-    believed = "estimated" if estimates else "true"
-    lines = [f"told {workload.believed or f'{believed} durations'}: {', '.join(clairvoyant)}"] if clairvoyant else []
+    durations = workload.provenance.estimates or f"{'estimated' if estimates else 'true'} durations"
+    lines = [f"told {durations}: {', '.join(clairvoyant)}"] if clairvoyant else []
     for name, chosen in shown.items():
         if not estimates and asks_estimates(chosen):
             of_table = "; --estimates exact shows it true durations" if workload.jobs is not None else ""

@@ -268,7 +268,7 @@ def recorded_delays(workload: Workload) -> Record | None:
 
     A gang counts once. None if there are none.
     """
-    waits = workload.recorded_waits
+    waits = workload.provenance.recorded_waits
     if waits is None or workload.jobs is None:
         return None
     waits = waits[workload.jobs.leads]

@@ -10,10 +10,10 @@ from packenv.content.text import NONE, WIDE, counted, is_wide
 from packenv.results.job_times import job_numbers
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.contest import Contest
-from packenv.runs.ranking import BEST, MARKS, REFERENCE, Group, Score, half_of, lines_of
+from packenv.runs.ranking import BEST, REFERENCE, Group, Score, half_of, lines_of
 from packenv.theory.completion.bound import SHOWN_AS as COMPLETION_BOUND
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS
-from packenv.theory.stability.judgment import STATUS_COLOURS, Judgment
+from packenv.theory.stability.judgment import STATUS_COLOURS
 
 COLOURS = {STABLE: "", UNSTABLE: "red", UNDECIDED: "yellow"}
 COMPLETED = "mean completion"
@@ -52,13 +52,6 @@ def length_of(group: Group) -> str:
     return f"{seeds} seeds of {slots}" if seeds > 1 else slots
 
 
-def supported(judgment: Judgment | None) -> tuple[str, str, str]:
-    """Return the supported fraction of ρ*, and the verdicts on ½ and ⅔."""
-    if judgment is None:
-        return NONE, NONE, NONE
-    return f"{judgment.low:.3f} – {judgment.high:.3f}", judgment.half, judgment.two_thirds
-
-
 def standings_table(group: Group) -> Table:
     """Return a column for each load or measure, and the supported share.
 
@@ -68,7 +61,9 @@ def standings_table(group: Group) -> Table:
     heads = [*group.headings, *(("supported", *GUARANTEES) if judgments else ())]
     table = Table("", [TableColumn("policy"), *numbers(*heads)], edge=False)
     for policy in group.policies:
-        texts = supported(judgments.get(policy)) if judgments else ()
+        of, texts = judgments.get(policy), [NONE] * 3 if judgments else []
+        if of is not None:
+            texts = [f"{of.low:.3f} – {of.high:.3f}", of.half, of.two_thirds]
         table.add(policy, *map(_cell, group.scores(policy)), *(Styled(text, STATUS_COLOURS.get(text, "")) for text in texts))
     if bounds := group.bounds():
         cells = ("\n".join(lines_of(*bound)) for bound in bounds)
@@ -89,7 +84,8 @@ def matrix(groups: Sequence[Group], reference: str | None) -> Tables:
     workloads, rows = matrix_scores(groups)
     table = Table("", [TableColumn("policy"), *numbers(*workloads)], edge=False)
     for policy, scores in rows.items():
-        table.add(policy, *map(_ratio_cell, scores))
+        cells = [NONE if score is None else Styled(score.short, COLOURS[score.kind]) for score in scores]
+        table.add(policy, *cells)
     ratios = f"{ratios_of(rows, reference)} on the same jobs, [95 % interval]; that policy has its mean"
     return Tables([table], ["; ".join([ratios, *_marks([score for scores in rows.values() for score in scores if score])]) + "."])
 
@@ -112,13 +108,6 @@ def ratios_of(rows: Mapping[str, Sequence[Score | None]], reference: str | None)
     return f"Ratios of {names} to {_divisor(of_jobs, reference)}"
 
 
-def _ratio_cell(score: Score | None) -> str:
-    if score is None:
-        return NONE
-    text = score.lines[0] if score.ratio.mean is None else f"{score.ratio}{MARKS[score.kind]}"
-    return Styled(text, COLOURS[score.kind])
-
-
 def _cell(score: Score | None) -> str:
     if score is None:
         return NONE
@@ -130,17 +119,14 @@ def markdown(groups: Sequence[Group], reference: str | None) -> str:
     """Return the tables for a page, with the meaning of their marks."""
     parts = []
     for group in groups:
-        judgments = group.judgments
-        workload = group.contests[0].workload.name
+        workload, table = group.contests[0].workload.name, standings_table(group)
         title = f"`{workload}`{group.name.removeprefix(workload)}, {length_of(group)}"  # outside of the quotes, how many servers
-        supports = ("supported share of ρ*", *GUARANTEES) if judgments else ()
-        rows = [[title, *group.headings, *supports]]
-        rows.append(["---", *["--:"] * (len(rows[0]) - 1)])
-        for policy in group.policies:
-            cells = ("<br>".join(score.lines) if score is not None else NONE for score in group.scores(policy))
-            rows.append([f"`{policy}`", *cells, *(supported(judgments.get(policy)) if judgments else ())])
-        if bounds := group.bounds():
-            rows.append([bound_name(group), *("<br>".join(lines_of(*bound)) for bound in bounds), *[NONE] * len(supports)])
+        heads = [heading.replace("supported", "supported share of ρ*") for heading, _ in table.columns[1:]]
+        rows = [[title, *heads], ["---", *["--:"] * len(heads)]]
+        for name, *cells in table.rows:
+            rows.append(
+                [f"`{name}`" if name in group.policies else name, *(cell.replace("\n", "<br>") or NONE for cell in cells)]
+            )
         parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
     return "\n\n".join([*parts, legend(groups, reference)])
 

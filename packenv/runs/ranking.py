@@ -191,6 +191,11 @@ class Score(NamedTuple):
         return lines_of(self.mean, self.ratio, MARKS[self.kind])
 
     @property
+    def short(self) -> str:
+        """The ratio, or the mean of the reference."""
+        return self.lines[0] if self.ratio.mean is None else f"{self.ratio}{MARKS[self.kind]}"
+
+    @property
     def record(self) -> dict[str, Any]:
         """Plain values, in slots."""
         ends = [None if each.low is None or each.high is None else [each.low, each.high] for each in (self.in_slots, self.ratio)]
