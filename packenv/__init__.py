@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from packenv.runs.agent_score import AgentScore as AgentScore
     from packenv.runs.agent_score import evaluate_agent as evaluate_agent
     from packenv.runs.comparison import Comparison as Comparison
-    from packenv.runs.comparison import evaluate as evaluate
+    from packenv.runs.evaluate import evaluate as evaluate
     from packenv.runs.leaderboard import Leaderboard as Leaderboard
     from packenv.runs.leaderboard import leaderboard as leaderboard
     from packenv.runs.many import judge as judge
@@ -86,7 +86,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.agent_score": ["AgentScore", "evaluate_agent"],
-        ".runs.comparison": ["Comparison", "evaluate"],
+        ".runs.comparison": ["Comparison"],
+        ".runs.evaluate": ["evaluate"],
         ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
         ".runs.verdict": ["sustained", "verdict"],

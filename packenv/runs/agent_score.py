@@ -22,8 +22,8 @@ from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.policy import name_of
 from packenv.results.job_times import job_numbers
 from packenv.results.result import Result
-from packenv.runs.chance import draws_by_chance, has_one_table, seeds_for
 from packenv.runs.many import simulate_many
+from packenv.runs.run import draws_by_chance, has_one_table, seeds_for
 from packenv.runs.statistics import Interval, interval, paired_ratio
 from packenv.workloads.windows import Windows
 from packenv.workloads.workload import INTENSITIES, Workload

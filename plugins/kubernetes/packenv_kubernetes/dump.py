@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Workload
-from packenv.extend import ArgumentError, InputError, Wanted, experimental, parse_law, resource_names
+from packenv.extend import ArgumentError, InputError, Provenance, Wanted, experimental, parse_law, resource_names
 from packenv_kubernetes.cluster import (
     ASKS_NOTHING,
     COMPLETED,
@@ -159,7 +159,7 @@ def workload_of(
         raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} says it itself")
     cluster = read_cluster(path, choice)
     law = parse_law(service, "`service`", slot_seconds) if isinstance(service, str) else service
-    return cluster.workload(law, slot_seconds).recorded(cluster.left_out, False)
+    return cluster.workload(law, slot_seconds).recorded(Provenance(cluster.left_out))
 
 
 def _ignored(gpus: SharedGpus | None, nodes: Sequence[Node], pods: Sequence[Pod]) -> dict[str, int]:
