@@ -175,20 +175,19 @@ class Rows:
 
     def _write(self, tasks: Sequence[Task], slot: int) -> None:
         """Write rows of tasks that arrive in `slot`, those of a gang together."""
-        source, places, first, last = self.source, self.source.locality, len(self.tasks), len(self.tasks) + len(tasks)
-        self.tasks += tasks
-        source.stream["filled"] = last
-        if not tasks:
-            return
-        source.arrival[0, first:last], source.demand[0, first:last] = slot, [task.demand for task in tasks]
-        source.job[0, first:last], source.estimate[first:last] = [task.job for task in tasks], [task.estimate for task in tasks]
-        if source.devices.need.shape[1]:
-            source.devices.need[0, first:last] = [task.devices for task in tasks]
-        ends = places.home_of[first] + np.cumsum([len(task.home) for task in tasks])
-        places.home[places.home_of[first] : ends[-1]] = [server for task in tasks for server in task.home]
-        places.home_of[first + 1 : last + 1], places.overhead[first:last] = ends, [task.overhead for task in tasks]
+        source, places, first = self.source, self.source.locality, len(self.tasks)
+        has_devices, end = source.devices.need.shape[1] > 0, int(places.home_of[first])
         for row, task in enumerate(tasks, first):
-            task.row = row
+            source.arrival[0, row], source.job[0, row], source.estimate[row] = slot, task.job, task.estimate
+            source.demand[0, row], task.row = task.demand, row
+            if has_devices:
+                source.devices.need[0, row] = task.devices
+            if task.home:
+                places.home[end : end + len(task.home)], places.overhead[row] = task.home, task.overhead
+                end += len(task.home)
+            places.home_of[row + 1] = end
+        self.tasks += tasks
+        source.stream["filled"] = len(self.tasks)
         for gang, members in groupby(tasks, key=lambda task: task.gang):
             count = len([*members])
             if gang is not None:

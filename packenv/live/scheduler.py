@@ -75,7 +75,7 @@ class Scheduler:
         if names is not None and len(names) != cluster.D:
             raise InputError(f"resources: {len(names)} names, and servers have {cluster.D} resources")
         policy = find_policy(policy) if isinstance(policy, str) else policy
-        self._live = LiveSetting(policy, cluster, names, network, law, float(slot_seconds), seed)
+        self.setting = LiveSetting(policy, cluster, names, network, law, float(slot_seconds), seed)
         self._name_servers([*cluster.names] or [*range(len(cluster))])
         self.slot = -1
         self._tasks: dict[Name, Task] = {}  # that wait or run
@@ -83,15 +83,6 @@ class Scheduler:
         self._ended: list[Task] = []  # completed or failed since then
         self._drained: set[int] = set()
         self._rows: Rows | None = None  # built by the next decision
-
-    @property
-    def servers(self) -> Servers:
-        return self._live.servers
-
-    @property
-    def resources(self) -> tuple[str, ...] | None:
-        """Names of the resources, if known."""
-        return self._live.resources
 
     @classmethod
     def of(cls, tasks: Any, policy: Any, servers: Any = None, **arguments: Any) -> Scheduler:
@@ -114,8 +105,8 @@ class Scheduler:
 
         The policy's memory of earlier slots is left out.
         """
-        live, servers, new = self._live, self._live.servers, {id(task) for task in self._new}
-        names = self.server_names
+        live, servers, names = self.setting, self.setting.servers, self.server_names
+        new = {id(task) for task in self._new}
         return {
             "packenv": "scheduler",
             "version": VERSION,
@@ -189,13 +180,13 @@ class Scheduler:
             self.resume(name)
         else:
             names = [*self.server_names, _name("server", name)]
-            self._live = replace(self._live, servers=self.servers.and_kind(capacity))
+            self.setting = replace(self.setting, servers=self.setting.servers.and_kind(capacity))
             self._name_servers(names)
             self._rows = None
 
     def _name_servers(self, names: list[Name]) -> None:
         self.server_names, self._number = names, {name: number for number, name in enumerate(names)}
-        if not len(self._number) == len(names) == len(self.servers):
+        if not len(self._number) == len(names) == len(self.setting.servers):
             raise InputError("servers have different names")
 
     def drain(self, server: Name) -> None:
@@ -251,7 +242,7 @@ class Scheduler:
         since      slot since which it waits or runs, by default the next one
         Raises InputError for a name in use, a task that fits on no server, and tasks that the policy cannot take.
         """
-        live, where = self._live, f"task {_name('task', task)!r}"
+        live, where = self.setting, f"task {_name('task', task)!r}"
         if task in self._tasks:
             state = "waits" if self._tasks[task].server == NONE else "runs"
             raise InputError(f"{where} {state} already: names of tasks are different")
@@ -261,11 +252,11 @@ class Scheduler:
             raise InputError(f"{where}: {name_of(live.policy)} does not start gangs: {WITH_GANGS}")
         # The demand in units, and the arguments in plain values.
         sizes = self._sizes(where, size, amounts)
-        gpu = _number(f"{where}: gpu", amounts.get(GPU, dict(zip(self.resources or (), sizes, strict=False)).get(GPU, 0)))
+        gpu = _number(f"{where}: gpu", amounts.get(GPU, dict(zip(self.setting.resources or (), sizes, strict=False)).get(GPU, 0)))
         slots = None if estimate is None else _number(f"{where}: estimate", estimate)
         extra = int(_number(f"{where}: remote_overhead", remote_overhead))
         plain = {"size": sizes, "estimate": slots, "job": job, "gang": gang, "home": [*home], "remote_overhead": extra}
-        plain |= {"gpu": gpu, "gpu_kinds": gpu_kinds} if self.servers.devices is not None else {}
+        plain |= {"gpu": gpu, "gpu_kinds": gpu_kinds} if self.setting.servers.devices is not None else {}
         fresh = Task(
             task,
             {"task": task} | {key: value for key, value in plain.items() if value not in (None, [], "")},
@@ -284,7 +275,7 @@ class Scheduler:
             fresh.since = max(self.slot, 0) if since is None else int(_number(f"{where}: since", since))
         if server is not None:
             fresh.server, fresh.taken = self._known_server(server), sum(1 << int(device) for device in {*devices})
-            in_service(self.servers, [*(other for other in self._tasks.values() if other.server == fresh.server), fresh])
+            in_service(live.servers, [*(other for other in self._tasks.values() if other.server == fresh.server), fresh])
         if since is None and server is None:
             self._new.append(fresh)
         else:
@@ -293,18 +284,18 @@ class Scheduler:
 
     def _sizes(self, where: str, size: Any, amounts: Mapping[str, Any]) -> list[float]:
         """Return the demand of each resource."""
-        known = self.resources or ()
+        known = self.setting.resources or ()
         if size is None:
             for key in amounts:
-                if key not in known and (key != GPU or self.servers.devices is None):
+                if key not in known and (key != GPU or self.setting.servers.devices is None):
                     raise InputError(f"{where}: no resource {key!r}{nearest(key, ['size', *known])}")
             values = [amounts.get(key, 0) for key in known] or [0]
         else:
-            values = [size] if isinstance(size, (Real, str)) else [*size]
+            values = [size] if isinstance(size, (float, int, str, Real)) else [*size]
             others = [key for key in amounts if key != GPU]
-            if others or len(values) != self.servers.D:
+            if others or len(values) != self.setting.servers.D:
                 extra = f"and {others[0]}" if others else f"{len(values)} amounts"
-                raise InputError(f"{where}: size {extra}: give {self.servers.D} amounts, or amounts by name, not both")
+                raise InputError(f"{where}: size {extra}: give {self.setting.servers.D} amounts, or amounts by name, not both")
         sizes = [_number(f"{where}: size", value) for value in values]
         if not any(sizes):
             raise InputError(f"{where}: all demands are 0")
@@ -340,7 +331,7 @@ class Scheduler:
         del self._tasks[task]
         if waiting in self._new:
             self._new.remove(waiting)
-        elif self._rows is not None and self._live.needs.rejects and waiting.gang is None:
+        elif self._rows is not None and self.setting.needs.rejects and waiting.gang is None:
             self._rows.withdraw(waiting)
         else:  # the policy may remember it
             self._rows = None
@@ -365,7 +356,7 @@ class Scheduler:
         for task in new:
             task.since = slot
         if rows is None:
-            rows, new, ended = Rows(self._live, self._tasks.values(), slot), [], []
+            rows, new, ended = Rows(self.setting, self._tasks.values(), slot), [], []
         names, starts = self.server_names, []
         for task, source in rows.decide(new, ended, self._drained, slot):
             reads = None if source == NONE else names[source]
@@ -375,12 +366,12 @@ class Scheduler:
 
     def warm_up(self) -> None:
         """Compile in advance, so that the first decision is fast."""
-        self._probe(self._live.policy).decide()
+        self._probe(self.setting.policy).decide()
 
     def _probe(self, policy: Any) -> Scheduler:
         """Return a scheduler with these servers and no tasks."""
-        others = {name: getattr(self._live, name) for name in (*OF_SERVERS, "workload")}
-        return Scheduler(policy, self.servers, **others)
+        others = {name: getattr(self.setting, name) for name in (*OF_SERVERS, "workload")}
+        return Scheduler(policy, self.setting.servers, **others)
 
     def observation(self, environment: str, now: int | None = None, **options: Any) -> tuple[Any, Any]:
         """Return an agent's observation and mask at its first decision in slot `now`.

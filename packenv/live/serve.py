@@ -93,7 +93,7 @@ class Service:
 
     def _hello(self, _: Any) -> dict[str, Any]:
         scheduler, names = self.scheduler, [*self.scheduler.server_names]
-        return {"protocol": PROTOCOL, "policy": scheduler.policy_text, "servers": names, "resources": scheduler.resources}
+        return {"protocol": PROTOCOL, "policy": scheduler.policy_text, "servers": names, "resources": scheduler.setting.resources}
 
     def _decide(self, argument: Any) -> dict[str, Any]:
         if not isinstance(argument, dict) or {*argument} - {"now"}:
@@ -117,14 +117,14 @@ class Service:
 
         A last line that was not written whole is removed.
         """
-        scheduler, servers = self.scheduler, self.scheduler.servers
+        scheduler, setting = self.scheduler, self.scheduler.setting
         header = {
             "packenv": EVENTS,
             "version": PROTOCOL,
             "policy": scheduler.policy_text,
-            "servers": str(servers),
-            "names": list(servers.names),
-            "resources": scheduler.resources and list(scheduler.resources),
+            "servers": str(setting.servers),
+            "names": list(setting.servers.names),
+            "resources": setting.resources and list(setting.resources),
             "slot_seconds": self.seconds,
         }
         try:
