@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
 from packenv.cli.options.workload import workload_with_notes
-from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted

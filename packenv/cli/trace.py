@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import INPUT, PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import note_devices, note_servers
-from packenv.cli.outputs import Outputs, check_files, output_options, write_all
+from packenv.cli.outputs import Outputs, check_files, output_option, output_options, write_all
 from packenv.cli.tables import print_table, text_console
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted_by_reason, left_out_lines, number

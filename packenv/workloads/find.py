@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 
 from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError, UnknownArgument
+from packenv.inputs.json_files import read_json
 from packenv.inputs.numbers import Exact, exact
-from packenv.inputs.standard_input import from_standard_input
-from packenv.inputs.text_files import reading
+from packenv.inputs.text_files import from_standard_input, reading
 from packenv.options.fields import takes
 from packenv.options.shared import AS_IT_IS, INTENSITIES, OF_READING, Reading
 from packenv.plugins import install_line, rooms
-from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_arrivals, parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
 from packenv.workloads.network import Network
@@ -183,3 +182,15 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
             changes["arrivals"], "`arrivals`", changes.get("slot_seconds", original.slot_seconds)
         )
     return original.with_(**changes) if changes else original
+
+
+def load_workload(path: str | Path) -> Workload:
+    """Return the workload in a JSON file, or under its key "workload".
+
+    Raises InputError, naming the file and the key, for a file that cannot be read or describes no workload.
+    """
+    path = Path(path)
+    plain = read_json(path)
+    if isinstance(plain, dict) and "workload" in plain:
+        plain = plain["workload"]
+    return Workload.from_dict(plain, str(path))

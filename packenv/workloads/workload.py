@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
+from packenv.content.tables import form
 from packenv.content.text import counted_by_reason
 from packenv.errors import InputError, RowError, UnknownArgument
 from packenv.files import write_json
@@ -31,11 +31,10 @@ from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law, positive, set_fields
 from packenv.workloads.network import Network, locality
-from packenv.workloads.pace import spread, spread_draw
 from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.provenance import Provenance
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.windows import Windows
+from packenv.workloads.windows import Windows, spread, spread_draw
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
     from packenv.workloads.source import Source

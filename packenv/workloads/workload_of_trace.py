@@ -29,13 +29,11 @@ from packenv.workloads.gangs import (
 )
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
-from packenv.workloads.provenance import Provenance
+from packenv.workloads.provenance import Provenance, Records
 from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
 from packenv.workloads.servers import GI, Servers, WithKind, amount_text, as_servers, in_gib
-from packenv.workloads.traces.machines import is_slurm
-from packenv.workloads.traces.philly_machines import beside
+from packenv.workloads.traces.machines import beside, is_slurm
 from packenv.workloads.traces.read import read_trace
-from packenv.workloads.traces.records import Records
 from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import SECOND
 from packenv.workloads.traces.trace import Estimates, Sizes, Trace, one_size

@@ -12,8 +12,7 @@ from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.theory.stability.judgment import Lasting
 from packenv.units import UNIT
-from packenv.workloads.files import load_workload
-from packenv.workloads.find import workload
+from packenv.workloads.find import load_workload, workload
 from packenv.workloads.laws import (
     Beta,
     Conditional,

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import check_named, is_table, random_workload, workload_with_notes
-from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import counted

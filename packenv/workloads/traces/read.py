@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.standard_input import from_standard_input
+from packenv.inputs.text_files import from_standard_input
 from packenv.options.fields import takes
 from packenv.options.shared import AS_IT_IS, Reading
 from packenv.workloads.traces.columns import INDEX, check_names, is_csv, is_parquet, names_of, plain_types, reading_table

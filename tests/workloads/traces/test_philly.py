@@ -13,7 +13,7 @@ from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import Trace, initial_capacities, is_trace, read_trace
-from packenv.workloads.traces.philly_machines import NO_GPU, TWICE, UNKNOWN, read_machine_list
+from packenv.workloads.traces.machines import NO_GPU, TWICE, UNKNOWN, read_machine_list
 
 
 def job(submitted: str, *attempts: Any, status: str = "Pass", vc: str = "a") -> dict[str, Any]:

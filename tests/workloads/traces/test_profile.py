@@ -12,7 +12,7 @@ from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import to_units
-from packenv.workloads.files import load_workload
+from packenv.workloads.find import load_workload
 from packenv.workloads.fitting import profile as profile_module
 from packenv.workloads.fitting.laws import Phases, cells, fit_phases, group, job_sizes, phase_dispersion, significant
 from packenv.workloads.fitting.profile import describe, goodness, kept_sample, profile, shares_of

@@ -284,7 +284,7 @@ def test_amounts_and_servers_in_other_units(tmp_path: Path, capsys: pytest.Captu
     assert [note.partition(", as ")[2] for note in notes] == [
         "a task asks for up to 64, and a server has 128Gi: `servers` 6x32:128?"
     ]
-    assert not packenv.workload(in_gib, servers="1x131072:524288").provenance.notes  # a cluster as one machine: much of everything
+    assert not packenv.workload(in_gib, servers="1x131072:524288").provenance.notes  # a cluster as one machine
     main(["trace", "describe", in_bytes, "--servers", "6x32:128"])
     out = capsys.readouterr().out
     assert "servers 6x32:128Gi?" in out and "36Gi" in out and "1,073,741,824" not in out
