@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError, UnknownArgument
-from packenv.inputs.json_files import read_json
 from packenv.inputs.numbers import Exact, exact
 from packenv.inputs.text_files import from_standard_input, reading
 from packenv.options.fields import takes
@@ -23,7 +22,7 @@ from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload,
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, servers_for, with_resources
 from packenv.workloads.servers import Servers
-from packenv.workloads.workload import Workload
+from packenv.workloads.workload import Workload, load_workload
 
 KUBECTL = re.compile(rb'(?:[EW][^\n]*\n)*\s*\{\s*"(apiVersion|items|kind)"\s*:')
 """Beginning of kubectl's lists, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
@@ -182,15 +181,3 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
             changes["arrivals"], "`arrivals`", changes.get("slot_seconds", original.slot_seconds)
         )
     return original.with_(**changes) if changes else original
-
-
-def load_workload(path: str | Path) -> Workload:
-    """Return the workload in a JSON file, or under its key "workload".
-
-    Raises InputError, naming the file and the key, for a file that cannot be read or describes no workload.
-    """
-    path = Path(path)
-    plain = read_json(path)
-    if isinstance(plain, dict) and "workload" in plain:
-        plain = plain["workload"]
-    return Workload.from_dict(plain, str(path))

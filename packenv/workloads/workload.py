@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from packenv.content.tables import form
 from packenv.content.text import counted_by_reason
 from packenv.errors import InputError, RowError, UnknownArgument
 from packenv.files import write_json
+from packenv.inputs.json_files import read_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
 from packenv.options.shared import INTENSITIES as INTENSITIES
 from packenv.workloads import demand as demands
@@ -547,6 +549,18 @@ class Workload(Showable):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write JSON for `load_workload`, whole or not at all."""
         write_json(path, self.to_dict())
+
+
+def load_workload(path: str | Path) -> Workload:
+    """Return the workload in a JSON file, or under its key "workload".
+
+    Raises InputError, naming the file and the key, for a file that cannot be read or describes no workload.
+    """
+    path = Path(path)
+    plain = read_json(path)
+    if isinstance(plain, dict) and "workload" in plain:
+        plain = plain["workload"]
+    return Workload.from_dict(plain, str(path))
 
 
 def shortened(text: str) -> str:

@@ -12,7 +12,6 @@ from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import to_units
-from packenv.workloads.find import load_workload
 from packenv.workloads.fitting import profile as profile_module
 from packenv.workloads.fitting.laws import Phases, cells, fit_phases, group, job_sizes, phase_dispersion, significant
 from packenv.workloads.fitting.profile import describe, goodness, kept_sample, profile, shares_of
@@ -20,7 +19,7 @@ from packenv.workloads.fitting.statistics import Sample, correlations, dispersio
 from packenv.workloads.laws import Conditional, Discrete, Geometric, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.traces import SlotTrace, read_trace
-from packenv.workloads.workload import Workload
+from packenv.workloads.workload import Workload, load_workload
 from tests.workloads.traces import samples
 from tests.workloads.traces.samples import native_folder
 
