@@ -136,7 +136,9 @@ def show_shortest(
             options=options,
             hint=first.schedule if first else None,
             warm_start=(),
-            progress=lambda seconds, makespan, bound: status.update(progress_line(seconds, makespan, bound)),
+            progress=lambda seconds, makespan, bound: status.update(
+                f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
+            ),
         )
     replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
     assert makespan_of(workload, replayed) == best.makespan
@@ -228,11 +230,6 @@ def shortest(workload: Workload, results: list[Result]) -> Result | None:
     spans = [(makespan_of(workload, result), result) for result in results]
     whole = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
     return results[min(whole)[1]] if whole else None
-
-
-def progress_line(seconds: float, makespan: int, bound: int) -> str:
-    """Return a line on the best makespan and bound so far."""
-    return f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
 
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:

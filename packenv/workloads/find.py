@@ -103,17 +103,12 @@ def is_trace_source(source: Any) -> bool:
     if isinstance(source, Workload):
         return False
     if not isinstance(source, (str, Path)):
-        return is_columns(source)
+        return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__dataframe__") or isinstance(source, Mapping)
     text = str(from_standard_input(source))
     if text in WORKLOADS or room_of(text) is not None:
         return False
     is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
     return is_file and not _is_workload(text)
-
-
-def is_columns(source: Any) -> bool:
-    """Return whether Arrow reads a source, or it maps column names."""
-    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__dataframe__") or isinstance(source, Mapping)
 
 
 def room_of(source: str | None) -> Any:

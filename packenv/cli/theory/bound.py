@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -59,7 +59,20 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
         with console.status(f"{workload.name}: bounding the mean queue") as status:
             bound = queue_bound(workload, lambda value: status.update(f"mean queue >= {value:.6g}"))
     nothing = [Styled(f"{workload.name}: nothing better than 0 is known", "yellow")] if bound.vacuous else []
-    answer = Answer([] if bound.vacuous else [bound_table(workload, bound)], nothing, bound_record(workload, bound))
+    answer = Answer(
+        [] if bound.vacuous else [bound_table(workload, bound)],
+        nothing,
+        {
+            "workload": workload.name,
+            "servers": str(workload.servers),
+            "intensity": workload.intensity,
+            "rate": workload.rate,
+            "mean_queue": bound.value,
+            "mean_delay": bound.value / workload.rate,
+            "proved": {proof.relaxation: proof.value for proof in bound.proved},
+            "seconds": bound.seconds,
+        },
+    )
     outputs.show(answer)
     outputs.write(answer, (certificate, lambda path: save_queue_bound(bound, path)))
 
@@ -80,23 +93,6 @@ def _bounded(options: WorkloadOptions) -> Workload:
             if with_all.jobs is None:
                 setting_of(with_all)
         raise
-
-
-def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
-    """Return the JSON of `packenv bound`: waiting tasks and slots of delay.
-
-    The delay follows from Little's law.
-    """
-    return {
-        "workload": workload.name,
-        "servers": str(workload.servers),
-        "intensity": workload.intensity,
-        "rate": workload.rate,
-        "mean_queue": bound.value,
-        "mean_delay": bound.value / workload.rate,
-        "proved": {proof.relaxation: proof.value for proof in bound.proved},
-        "seconds": bound.seconds,
-    }
 
 
 def bound_table(workload: Workload, bound: QueueBound) -> Table:

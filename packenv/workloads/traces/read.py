@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +53,11 @@ def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_I
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
     recorded = _read(source, resources, reading)
-    if (partitions := named_partitions(reading.partition)) is not None:
+    if (partitions := (reading.partition.split(",") if isinstance(reading.partition, str) else reading.partition)) is not None:
         if isinstance(recorded, SlotTrace):
             raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
         recorded = recorded.of_partitions(partitions)
     return recorded if reading.finished_only is None else recorded.only_finished(reading.finished_only)
-
-
-def named_partitions(partition: str | Sequence[str] | None) -> Sequence[str] | None:
-    """Return the names in a list, or in a text with commas."""
-    return partition.split(",") if isinstance(partition, str) else partition
 
 
 def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace:
