@@ -23,7 +23,7 @@ from packenv.options.verbs import OF_ROWS, ConvertOptions, DescribeOptions, Prof
 
 if TYPE_CHECKING:
     from packenv.content.page import Charts
-    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces import Trace
     from packenv.workloads.traces.trace import Sizes
 
 MOST_EXACT = 10.0  # share with a digit behind the point
@@ -151,7 +151,7 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
-def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
+def read(path: str, reading: ReadOptions) -> tuple[Trace, Sizes]:
     """Return the trace at `path`, and whether its tasks have one size."""
     from packenv.workloads.resources import chosen_resources
     from packenv.workloads.traces import read_trace

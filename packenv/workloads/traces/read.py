@@ -17,7 +17,6 @@ from packenv.workloads.traces.columns import INDEX, check_names, is_csv, is_parq
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
-from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import TIME_UNITS
 from packenv.workloads.traces.trace import Trace, Wanted
 from packenv.workloads.traces.user import read_user
@@ -33,7 +32,7 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
 
 
 @takes(Reading, "reading", without=("slot_seconds", "estimates", "devices", "gangs", "speedup"))
-def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_IS) -> Trace | SlotTrace:
+def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_IS) -> Trace:
     """Read the trace at a path.
 
     Its name, its columns or its content show its format.
@@ -54,13 +53,11 @@ def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_I
     """
     recorded = _read(source, resources, reading)
     if (partitions := (reading.partition.split(",") if isinstance(reading.partition, str) else reading.partition)) is not None:
-        if isinstance(recorded, SlotTrace):
-            raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
         recorded = recorded.of_partitions(partitions)
     return recorded if reading.finished_only is None else recorded.only_finished(reading.finished_only)
 
 
-def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace:
+def _read(source: Any, resources: Wanted, reading: Reading) -> Trace:
     if reading.time_unit is not None and reading.time_unit not in TIME_UNITS:
         raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {reading.time_unit!r}")
     if not isinstance(source, (str, os.PathLike)):
