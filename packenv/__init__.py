@@ -14,7 +14,7 @@ from packenv.lazy_names import homes_of, lazy_names
 if TYPE_CHECKING:
     from packenv.api import simulate as simulate
     from packenv.errors import InputError as InputError
-    from packenv.executors.choose import executor as executor
+    from packenv.executors.local import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
     from packenv.learning.agents.library_models import save_model as save_model

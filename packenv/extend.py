@@ -83,12 +83,12 @@ if TYPE_CHECKING:
     from packenv.cluster.state import DONE as DONE
     from packenv.cluster.state import NEVER as NEVER
     from packenv.cluster.state import TASK as TASK
-    from packenv.compiled.by_address import call_address as call_address
     from packenv.compiled.cache import base as base
     from packenv.compiled.decorators import Compiled as Compiled
     from packenv.compiled.decorators import apart as apart
     from packenv.compiled.decorators import compiled as compiled
     from packenv.compiled.frame import Frame as Frame
+    from packenv.compiled.intrinsics import call_address as call_address
     from packenv.content.charts import COLOURS as COLOURS
     from packenv.content.charts import BinChart as BinChart
     from packenv.content.charts import Entry as Entry

@@ -17,7 +17,7 @@ from packenv.envs.core.state import TOO_MANY_WAITING
 from packenv.envs.options import LATEST, READING
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
-from packenv.learning.agents.trained_in import normalizers_of
+from packenv.learning.agents.library_models import normalizers_of
 from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.policy import name_of
 from packenv.results.job_times import job_numbers
