@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from packenv.content.charts import Rule
-from packenv.content.forms import form
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
-from packenv.content.tables import Column, Table, numbers
+from packenv.content.tables import Column, Table, form, numbers
 from packenv.content.text import NONE, counted, estimate, lasting, number
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest
