@@ -226,7 +226,7 @@ def turn_away(c: Cluster) -> None:
 
 @compiled
 def missing(c: Cluster, i: int) -> int:
-    """Return the most common single reason on the servers, or resources + 2."""
+    """Return the commonest single reason (resources + 2: several reasons)."""
     resources = c.used.shape[1]
     counts = c.measures.lacking
     for reason in range(counts.shape[1]):
