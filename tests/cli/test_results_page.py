@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from packenv.cli.main import main
-from packenv.runs.measures import MEASURES
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGES = [(FOLDER / name).read_text(encoding="utf-8") for name in ("results.md", "results_of_commands.md")]
@@ -49,9 +48,3 @@ def test_fields_are_on_the_page(command: str, tmp_path: Path, monkeypatch: pytes
     fields = {key for record in (*records, *parts) for key in record} - {"interval"}
     told = set(re.findall(r"`([\w ]+)`", section(command)))
     assert fields <= told, f"no page has the fields {sorted(fields - told)} of {command}"
-
-
-def test_measures_are_on_the_page() -> None:
-    """Line by line as their rows say."""
-    lines = [f"| `{each.key}` | {each.unit} | {each.better} | {each.meaning} |" for each in MEASURES]
-    assert "\n".join(lines) in PAGES[0], "the page's table is:\n" + "\n".join(lines)
