@@ -41,8 +41,8 @@ def abilities() -> str:
 
 
 def sources() -> str:
-    """The list of sources, numbered as in the table of policies."""
-    return "\n".join(f"{n}. {linked(source)}" for n, source in enumerate(SOURCES.values(), 1)) + "\n"
+    """The sources, numbered as in the table of policies."""
+    return table(("", "source"), [(f"{n}", linked(source)) for n, source in enumerate(SOURCES.values(), 1)])
 
 
 def measures() -> str:
