@@ -21,6 +21,7 @@ COMMANDS = {
     "bound": "bound paper/fig4b",
     "judge": "judge paper/fig3a -p bf-js --seeds 1 --width 0.4",
     "leaderboard": "leaderboard -w paper/fig3a@rate=0.014 -p bf-js --seeds 2 --slots 500 --no-judge -w price/fig8",
+    "plan": "plan paper/fig4b --rate 0.05 --slots 2000 --seeds 2 -p bf-js",
     "optimum": "optimum price/fig2 --limit 1 -p fifo",
     "reproduce": "reproduce fig2 --quick",
 }
