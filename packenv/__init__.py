@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from packenv.live.scheduler import Scheduler as Scheduler
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan as plan
-    from packenv.planning.plan_servers import plan_servers as plan_servers
+    from packenv.planning.plan import plan_servers as plan_servers
     from packenv.planning.server_plans import ServerPlans as ServerPlans
     from packenv.policy import Setting as Setting
     from packenv.policy import completes as completes
@@ -80,9 +80,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".learning.training.train": ["train"],
         ".live.scheduler": ["Scheduler"],
         ".planning.pair": ["compare"],
-        ".planning.plan_servers": ["plan_servers"],
         ".planning.server_plans": ["ServerPlans"],
-        ".planning.plan": ["plan"],
+        ".planning.plan": ["plan", "plan_servers"],
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.agent_score": ["AgentScore", "evaluate_agent"],

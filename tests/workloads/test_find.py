@@ -144,7 +144,7 @@ def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
         packenv.workload("paper/fig4b", columns={"cpu": "Cores"})
     with pytest.raises(SystemExit):
         main(["evaluate", tasks])
-    assert capsys.readouterr().err == f"packenv: a trace needs --servers; this works: packenv evaluate {tasks} --servers 1\n"
+    assert capsys.readouterr().err == f"packenv: a trace needs --servers. This works:\npackenv evaluate {tasks} --servers 1\n"
 
 
 def test_cores_and_gib_run_with_the_command_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

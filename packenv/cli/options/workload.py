@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.content.text import OVERLOADED, counted, lasting, left_out_lines, listed
-from packenv.errors import ArgumentError, InputError, of_options
+from packenv.errors import ArgumentError, CommandError, InputError, of_options
 from packenv.inputs.numbers import exact, excerpt
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, OF_READING, WorkloadOptions
 
@@ -56,9 +56,8 @@ def workload_from(
         workload = _workload(options, servers)
     except ArgumentError as error:
         command = _working_command(options, servers, sides, error)
-        such = "" if command is None else f"; this works: {command}"
-        advised = command is None and not (sides and "servers" in error.remedy)
-        raise InputError(error.of_options(advised) + such) from None
+        problem = error.of_options(command is None and not (sides and "servers" in error.remedy))
+        raise InputError(problem) if command is None else CommandError(problem, command) from None
     _note_remark(workload)
     return workload, workload.left_out
 
