@@ -84,7 +84,7 @@ def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_num
     if growth is None:
         return workload
     if growth.strip().endswith("%"):
-        raise InputError(f"--growth is a factor, 1.2 for a fifth more arrivals, not {growth!r}")
+        raise InputError(f"--growth must be a factor, such as 1.2 for a fifth more arrivals, not {growth!r}")
     factor = exact(growth, "--growth")
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))

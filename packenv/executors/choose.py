@@ -22,7 +22,7 @@ def executor(on: str | int = PROCESSES, processes: int | None = None) -> Executo
     """
     if isinstance(on, Integral) and not isinstance(on, bool):
         if processes is not None:
-            raise InputError(f"executor: {on} processes or processes={processes}: say one of them")
+            raise InputError(f"executor: {on} processes or processes={processes}: give one of them")
         return local_executor(int(on))
     if on == PROCESSES:
         return local_executor(processes)

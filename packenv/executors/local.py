@@ -25,7 +25,7 @@ SPAWN = multiprocessing.get_context("spawn")
 MOST = 61 if sys.platform == "win32" else 2**16  # as many as Windows can wait for
 SAFE_PATH = "PYTHONSAFEPATH"
 NEEDED = "other processes need what this script defines: "
-GUARD_IT, WRITE_IT = "put what it does below if __name__ == '__main__':", "Python reads it from {}: write it to a file"
+GUARD_IT, WRITE_IT = "put its code below if __name__ == '__main__':", "Python reads it from {}: write it to a file"
 NO_CHILDREN = "a worker of multiprocessing.Pool starts no processes: pass no `executor` there, or use concurrent.futures outside"
 _changing = threading.RLock()  # threads that start processes at the same time would put back each other's value
 

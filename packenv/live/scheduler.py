@@ -102,7 +102,7 @@ class Scheduler:
         names = tuple(resources) if resources is not None else self.law.resources if self.law is not None else None
         known: Any = servers if servers is not None else self.law.servers if self.law is not None else None
         if known is None:
-            raise InputError("say what the servers are: servers='5', '3x64:256' or a file")
+            raise InputError("give servers, such as '5', '3x64:256' or a file")
         self.servers = as_servers(known, len(names or (0,)), names)
         if names is not None and len(names) != self.servers.D:
             raise InputError(f"resources: {len(names)} names, and servers have {self.servers.D} resources")
@@ -231,7 +231,7 @@ class Scheduler:
         needs = needs_of(self.policy, self._setting)._replace(in_service=UNLIMITED)
         name = name_of(self.policy)
         if needs.table:
-            raise InputError(f"{name} must know all jobs before the first one arrives: only packenv.simulate can ask it")
+            raise InputError(f"{name} must know all jobs before the first one arrives: use packenv.simulate")
         if servers.devices is not None and not needs.devices:
             raise InputError(f"{name} does not look for room on devices, which these servers have")
         if self.network is not None and self.network.takes_resources and not needs.reads:

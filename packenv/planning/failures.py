@@ -241,7 +241,7 @@ def _named(name: str, servers: Servers) -> int:
         raise InputError(f"--without {name}: these servers have names; give names, such as --without {few}")
     left_out = counted_by_reason(dict(servers.left_out))
     if re.search(rf"(?<!\S){re.escape(name)}(?!\S)", left_out):
-        raise InputError(f"--without {name}: it is no server; left out: {left_out}")
+        raise InputError(f"--without {name}: it is not a server; left out: {left_out}")
     out = f"; left out: {left_out}" if left_out else ""
     raise InputError(f"--without {name}: no server has this name{nearest(name, servers.names[:MOST_CHOICES])}{out}")
 
@@ -254,7 +254,7 @@ def _numbered(part: str, servers: int) -> range:
     first = read_whole(read[1])
     last = read_whole(read[2] or read[1])
     if last < first:
-        raise InputError(f"--without {part}: goes down")
+        raise InputError(f"--without {part}: the range must go up")
     if last >= servers:
         raise InputError(f"--without {part}: no server {last:,}; they are numbered from 0 to {servers - 1:,}")
     return range(first, last + 1)

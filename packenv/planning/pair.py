@@ -278,9 +278,9 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
     """
     margin, seeds, time = options.margin, options.seeds, options.time
     if not 0 <= margin < math.inf:
-        raise ArgumentError(f"`margin` is a share of at least 0, such as 0.05, not {margin:g}")
+        raise ArgumentError(f"`margin` must be a share of at least 0, such as 0.05, not {margin:g}")
     if not 0 < time < math.inf or seeds < 1:
-        raise ArgumentError(f"`time` is a number of seconds above 0 and `seeds` at least 1, not {time:g} and {seeds}")
+        raise ArgumentError(f"`time` must be a number of seconds above 0 and `seeds` at least 1, not {time:g} and {seeds}")
     # Two policies on one workload, or one policy on two sets of servers.
     of_servers = [is_servers(side) for side in (first, second)]
     if any(of_servers) and not all(of_servers):
@@ -294,7 +294,7 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
     for side_policy in policies:
         find_policy(side_policy) if isinstance(side_policy, str) else None
     if names[0] == names[1]:
-        raise InputError(f"both are {names[0]}")
+        raise InputError(f"both sides are {names[0]}")
     goal = measure_of(options.measure or default_measure(workloads[0], options.slots))
     check_goals([goal], workloads[0])
     chance = [len(seeds_for(side_policy, side, range(2))) > 1 for side_policy, side in zip(policies, workloads, strict=True)]

@@ -61,7 +61,7 @@ class QueuedJobs(NamedTuple):
         Raises InputError if only shares of a machine are known.
         """
         if not self.counted:
-            raise InputError("this order counts processors: say how many a server of capacity 1 has (`processors`)")
+            raise InputError("this order counts processors: give `processors` of a server of capacity 1")
         return self.size
 
 

@@ -163,7 +163,7 @@ def evaluation(
     # Options that do not go with the workload.
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
-        raise ArgumentError("`cutoff` is a number of seconds above 0, for tables that say which tasks make a job")
+        raise ArgumentError("`cutoff` must be a number of seconds above 0, and needs a table with a column job")
     # Options of each run.
     endless = workload.jobs is None or begins_busy(workload)
     length = DEFAULT_SLOTS if options.slots is None and endless else options.slots
@@ -235,7 +235,7 @@ def check_figure(options: EvaluateOptions, several: bool) -> None:
     if several:
         check_measure(options.measure or "mean_queue")
         if options.backlog is not None:
-            raise ArgumentError("`backlog` keeps tasks waiting at any load: leave out `load`, `intensity` and `rate`")
+            raise ArgumentError("`backlog` sets how many tasks wait: leave out `load`, `intensity` and `rate`")
     elif options.measure is not None:
         raise ArgumentError("`measure` is for a figure over several loads, such as `intensity` 0.5,0.7,0.9")
 
@@ -381,7 +381,7 @@ class Comparison(Showable):
         values = [record.get(measure, "") for record in runs]
         if not all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
             numbers = [key for key, value in runs[0].items() if isinstance(value, (int, float))]
-            raise InputError(f"{measure!r} is no measure; choose from {', '.join(numbers)}")
+            raise InputError(f"{measure!r} is not a measure; choose from {', '.join(numbers)}")
         return values
 
     @property
@@ -447,7 +447,7 @@ class Comparison(Showable):
             arrivals = f"{len(workload.jobs):,} tasks"
         return [
             ("Workload", workload.label),
-            ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks are kept waiting"),
+            ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks always wait"),
             ("Servers", f"{len(workload.servers):,}"),
             ("Length", f"{number(longest / clock.slots)} {clock.unit}"),
             ("Seeds", ", ".join(map(str, dict.fromkeys(run.seed for run in self.all_runs)))),

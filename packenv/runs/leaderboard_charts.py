@@ -155,7 +155,7 @@ def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> lis
             if mean.mean:
                 sentences.append(f"the {name} on the {column.heading} is {number(mean.mean)}, {ratio} of the reference's")
     finding = f"{'The nearest' if to == BEST else 'The least'}: {'; '.join(sentences)}.{chart.note}"
-    return [Figure(f"{_caption(group)} beside the reference", finding, chart)] if entries else []
+    return [Figure(f"{_caption(group)} and the reference", finding, chart)] if entries else []
 
 
 def _limits(group: Group) -> tuple[float, float]:

@@ -173,7 +173,7 @@ def test_servers_that_fail_have_names(tasks: Path, tmp_path: Path, capsys: pytes
             "n5",
             "--without n5: no server has this name; did you mean n4, n3, n1?; left out: 1 node that takes no jobs: n2 (DRAIN)",
         ),
-        ("n2", "--without n2: it is no server; left out: 1 node that takes no jobs: n2 (DRAIN)"),
+        ("n2", "--without n2: it is not a server; left out: 1 node that takes no jobs: n2 (DRAIN)"),
         ("n1,n3,n4", "--without n1,n3,n4: no server is left"),
     ):
         with pytest.raises(SystemExit):

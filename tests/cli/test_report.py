@@ -125,7 +125,7 @@ def test_what_is_left_out_of_a_trace(
     notes = {each.said for each in page.all("p") if each.attributes.get("class") == "note"}
     lines = {line.removeprefix("packenv: jobs.txt: ") for line in (printed.out + printed.err).splitlines()}
     left_out = "left out: 1 of other partitions" + ", 1 node that takes no jobs: n3 (drained)" * bool(servers)
-    no_zone = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
+    no_zone = "times have no zone, as sacct prints them: the hour that occurs twice in autumn is ambiguous"
     assert {left_out, no_zone} <= lines & notes
 
 

@@ -71,7 +71,7 @@ def test_where_none_is_known_the_advice_stays(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(SystemExit):
         main(["evaluate", str(text(tmp_path / "a.csv", "when,long,cpu", "1,2,3"))])
     err = capsys.readouterr().err
-    assert err.endswith("under names of their own with --columns submit_time_s=THEIRS,duration_s=THEIRS\n")
+    assert err.endswith("under names of their own with --columns submit_time_s=NAME,duration_s=NAME\n")
     assert "This works" not in err
 
 
@@ -90,7 +90,7 @@ def test_a_leaderboard_s_tables_are_converted(
 
     assert _status(["leaderboard", "-w", str(text(tmp_path / "a.csv", "when,long,cpu", "1,2,3"))]) == 2
     err = capsys.readouterr().err
-    assert f"with packenv trace convert {tmp_path / 'a.csv'} a.parquet --columns submit_time_s=THEIRS" in err
+    assert f"with packenv trace convert {tmp_path / 'a.csv'} a.parquet --columns submit_time_s=NAME" in err
 
 
 def test_a_bound_on_the_queue_is_not_of_tables(

@@ -162,7 +162,7 @@ def test_the_command_that_is_named_works(tmp_path: Path, capsys: pytest.CaptureF
     assert "2 more servers of capacity 1 (5 in all) are enough with bf-js" in " ".join(capsys.readouterr().out.split())
     shown = page.read_text()
     assert "2 more servers of capacity 1 (5 in all)" in shown and "Existing servers" in shown and picture.stat().st_size > 0
-    for add, problem in (("2x1", "--add 2x1: how many is what is asked; name the kind alone, 1"), ("1:1", "such as 0.5")):
+    for add, problem in (("2x1", "--add 2x1: leave out the number, which is the answer: 1"), ("1:1", "such as 0.5")):
         with pytest.raises(SystemExit):
             main([*words, "--add", add])
         assert problem in capsys.readouterr().err

@@ -109,7 +109,7 @@ def test_unstable_beside_stable() -> None:
         (("bf-js", "bf-jss"), "did you mean"),
         (("3", "4", "--servers", "5"), "leave out --servers when you compare two sets of servers"),
         (("bf-js", "bf-s", "--margin", "-1"), "--margin is a share of at least 0"),
-        (("bf-js", "bf-s", "--margin", "much"), "'much' is no share such as 0.05 or 5%"),
+        (("bf-js", "bf-s", "--margin", "much"), "'much' is not a share such as 0.05 or 5%"),
         (("bf-js", "bf-s", "--time", "0"), "Invalid value for '--time': must be above 0, not 0"),
         (("bf-js", "bf-s", "--measure", "utilisation"), "not compared; measures are mean queue"),
         (("bf-js", "bf-s", "--measure", "wait"), "of a wait there are mean, max, and quantiles such as p80"),

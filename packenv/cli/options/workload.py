@@ -224,7 +224,7 @@ def random_workload(options: WorkloadOptions, refusal: str) -> Workload:
     named |= _mended(options, None) or {}
     words = [word for key, value in named.items() for word in (f"--{key.replace('_', '-')}", value)]
     command = shlex.join(["packenv", "optimum", str(options.source), *words, "--objective", "completion"])
-    raise InputError(f"{name}: {refusal}; of a table this bounds the mean completion time: {command}")
+    raise InputError(f"{name}: {refusal}; for a table, this command bounds the mean completion time: {command}")
 
 
 def check_named(options: WorkloadOptions, proof: str | None) -> None:
@@ -298,7 +298,7 @@ def print_workload(
         slots = len(workload.jobs) / workload.rate
         rate = f"arriving within {_time(workload, slots)}, work of {_time(workload, slots * workload.intensity)} for all servers"
     elif backlog is not None:
-        rate = f"{backlog} tasks kept waiting, utilisation is what a policy can carry"
+        rate = f"{backlog} tasks always wait, so utilisation is the most that a policy can sustain"
     else:
         rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
     console.print(

@@ -316,7 +316,7 @@ class Cluster:
         )
         times = f"{counted(len(begun), 'pod')} {'runs' if len(begun) == 1 else 'run'} at the start"
         times += f", {ending:,} of them for {how_long}" if ending else ""
-        law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
+        law = "; others do not end" if ends else "; no pod ends (set --service for pods that can end)"
         past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
         lines = [self.about, times + law, *past]
         if staying := sum(pod.stays for pod in begun):
@@ -334,7 +334,7 @@ class Cluster:
         lines += self.gpus.lines() if self.gpus is not None else []
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
-            lines.append(f"not modelled: {what}: they may start {direction(kind)} than this says, and no bound counts on them")
+            lines.append(f"not modelled: {what}: they may start {direction(kind)} than shown, and no bound relies on them")
         lines += self.suspended_lines()
         if self.ignored:
             lines.append(f"ignored: {counted_by_reason(self.ignored)}")
@@ -381,9 +381,7 @@ class Cluster:
         if not self.suspended:
             return []
         names = [f"{what} of {counted(count, 'pod')}" if count else what for what, count in self.suspended.items()]
-        return [
-            f"not counted: {some(names)}: once admitted, their pods need room, so waiting pods may start later than this says"
-        ]
+        return [f"not counted: {some(names)}: once admitted, their pods need room, so waiting pods may start later than shown"]
 
     def nothing(self) -> str:
         """Return the reason that there is no pod to place."""
