@@ -237,8 +237,8 @@ class ServerPlans(Showable):
         # Policies that know durations.
         named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
         jobs = self.workload.jobs
-        aware = duration_aware_policies(self.workload, [named[name] for name in self.plans], [*self.plans])
-        note = duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip() if aware else ""
+        aware = duration_aware_policies(self.workload, {name: named[name] for name in self.plans})
+        note = duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip()
         return [*lines, note] if note else lines
 
     @property
