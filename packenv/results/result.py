@@ -193,7 +193,7 @@ class Result(Showable):
     def _workload(self, workload: Workload | None) -> Workload:
         workload = workload or self.played
         if workload is None:
-            raise InputError(f"the result of {self.policy} comes from another process: say which workload was run (workload=…)")
+            raise InputError(f"the result of {self.policy} comes from another process: pass workload=…")
         return workload
 
     def _need_schedule(self) -> None:

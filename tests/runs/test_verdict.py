@@ -129,7 +129,7 @@ BAD = {
     "starts are about 1e+03 times the arrivals": ([10, 20, 30, 40], [10_000, 20_100, 30_000, 40_900], None),
     "neither starts nor ends are known": ([0, 1, 2, 3], None, None),
     "4 arrivals, 3 starts": ([0, 1, 2, 3], [0, 1, 2], None),
-    "1 arrivals are no log": ([0], [1], None),
+    "1 arrivals are too few for a log": ([0], [1], None),
     "starts are neither numbers nor dates": ([0, 1], ["a", "b"], None),
 }
 

@@ -92,7 +92,7 @@ def log_of(
 
     check(~np.isfinite(arrival), "the arrival is missing")
     if n < 2:
-        raise InputError(f"{name}: {n} arrivals are no log")
+        raise InputError(f"{name}: {n} arrivals are too few for a log")
     for what, column in (("starts", start), ("ends", end)):
         both = (arrival > 0) & (column > 0)
         times = float(np.median(column[both] / arrival[both])) if both.any() else 1.0
@@ -102,7 +102,7 @@ def log_of(
     check(start < arrival, "it starts before it arrives")
     check(end < np.where(np.isnan(start), arrival, start), "it ends before it starts")
     if np.isnan(start).all() and np.isnan(end).all():
-        raise InputError(f"{name}: neither starts nor ends are known, so there is no queue to judge")
+        raise InputError(f"{name}: starts and ends are missing, so there is no queue to judge")
     if not np.isnan(start).all():  # an end without a start is given up
         gone = gone | (np.isnan(start) & ~np.isnan(end))
     running, waiting = np.isnan(end) & ~np.isnan(start) & ~gone, np.isnan(start) & np.isnan(end) & ~gone
@@ -145,7 +145,7 @@ def read_logs(
     trace = read_trace(where, reading=reading) if not table or not names else None
     if trace is None or trace.table is not None:
         missing = "start_time_s or end_time_s" if table and "submit_time_s" in names else "submit_time_s"
-        advice = f"; under names of its own with `columns` {missing.split(' or ')[0]}=THEIRS"
+        advice = f"; for another name, pass `columns` {missing.split(' or ')[0]}=NAME"
         raise ArgumentError(f"{where}: column {missing} is missing: a verdict needs arrivals, and starts or ends", advice, None)
     return [_of_trace(trace, str(path))]
 
@@ -156,7 +156,7 @@ def _of_trace(trace: Trace, name: str) -> Log:
     Jobs that were cancelled in the queue are lost.
     """
     if not trace.waits:
-        raise InputError(f"{name}: it does not say when each task started, so there is no queue to judge")
+        raise InputError(f"{name}: it has no start of each task, so there is no queue to judge")
     waits = trace.schedule != MISSING
     ended = waits & (trace.end != MISSING)
     began = ended & (trace.end > trace.schedule)

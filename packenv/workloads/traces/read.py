@@ -59,7 +59,7 @@ def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_I
 
 def _read(source: Any, resources: Wanted, reading: Reading) -> Trace:
     if reading.time_unit is not None and reading.time_unit not in TIME_UNITS:
-        raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {reading.time_unit!r}")
+        raise ArgumentError(f"`time_unit` must be one of {', '.join(TIME_UNITS)}, not {reading.time_unit!r}")
     if not isinstance(source, (str, os.PathLike)):
         table = arrow_table(source)
         return read_user(TABLE, table.column_names, resources, reading, table)
@@ -95,7 +95,7 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace:
 def _check_own(path: Path, reading: Reading) -> None:
     for name in ("columns", "time_unit"):
         if getattr(reading, name) is not None:
-            raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format says it itself")
+            raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format sets it")
 
 
 def _is_table(path: Path) -> bool:
