@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -229,7 +230,8 @@ def main(arguments: list[str] | None = None) -> Any:
             message = error.of_options()
         else:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        print(f"packenv: {' '.join(message.split())}", file=sys.stderr)
+        message = re.sub(r"\S*/packenv-input-\w+/standard-input\.\w+", "standard input", " ".join(message.split()))
+        print(f"packenv: {message}", file=sys.stderr)
         sys.exit(BAD_INPUT)
 
 

@@ -272,7 +272,8 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     judged = stability.judge_run(path, lasts / bins, 0.0, 0.0, edge)
     services = _services(log, edges[-1])
     mean, residual = (services.mean(), services @ services / services.sum() / 2) if len(services) else (0.0, 0.0)
-    independent = n / max(_dispersion(arrival, edges, whole) + (2 * residual / mean - 1 if mean else 0.0), 1e-9)
+    dispersion, variation = _dispersion(arrival, edges, whole), 2 * residual / mean - 1 if mean else 0.0
+    independent = n / max(dispersion + variation, 1e-9)
     late = path[bins // 2 :]
     by_chance = (late.mean() - (late.min() if edge is SYSTEM else 0.0)) * math.sqrt(independent) / n
     beyond_chance = float(np.interp(SURE, SHARES, edge.levels))
@@ -292,8 +293,8 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
          f"it needs {FEWEST_CYCLES} whole ones", (FEWEST_CYCLES + 0.1) / (cycles or 1.0)),
         (log.closed or _waits_for_completions(log), "arrivals wait for completions, a closed loop, in which no queue can grow; "
          "send at a rate", math.inf),
-        (independent < INDEPENDENT, f"bursts or a few long services: as much as {independent:.0f} independent arrivals, "
-         f"{INDEPENDENT:.0f} are needed", INDEPENDENT / independent),
+        (independent < INDEPENDENT, f"{'arrivals come in bursts' if dispersion > variation else 'a few services are long'}: "
+         f"they count as {independent:.0f} independent arrivals, {INDEPENDENT:.0f} are needed", INDEPENDENT / independent),
         (lasts < (SERVICES if log.has_starts else TIMES_THERE) * mean, f"arrivals last {lasting(lasts)}, a service "
          f"{lasting(mean)}: a burst, no stream", settling / lasts),
         (stability.is_rough(stability.variance_rates(path)), "the queue changes more slowly than a log of this length shows",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.text import counted_by_reason
+from packenv.content.text import counted_by_reason, number
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
 from packenv.inputs.standard_input import from_standard_input
@@ -34,8 +34,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NAMES = ("submit_time_s", "start_time_s", "end_time_s")
-UNITS, SAME_UNIT = (60, 1e3, 3600, 1e6, 1e9), 0.02
-"""Ratios of two units of time; times of two columns with such a ratio, up to this share, count different units."""
+UNITS, SAME_UNIT, SAME_UNITS = (60, 1e3, 3600, 1e6, 1e9), 0.02, 0.1
+"""Ratios of two units of time. Columns with such a ratio, up to a share, in a share of the rows count different units."""
 CLOSED_KINDS = ("concurrent", "synchronous", "throughput")
 """Strategies of GuideLLM that send a request when another one is answered, or all at once."""
 
@@ -88,10 +88,11 @@ def log_of(
     # The first bad row.
     checks = [(~np.isfinite(arrival), "the arrival is missing")]
     for what, column in (("starts", start), ("ends", end)):
-        both = (arrival > 0) & (column > 0)
-        ratio = float(np.median(column[both] / arrival[both])) if both.any() else 1.0
-        other_unit = any(abs(ratio / unit - 1) < SAME_UNIT for each in UNITS for unit in (each, 1 / each))
-        checks.append((both & other_unit, f"{what} are about {ratio:.3g} times the arrivals: give all times in one unit"))
+        ratio = np.divide(column, arrival, out=np.ones(n), where=(arrival > 0) & (column > 0))
+        for unit in (*UNITS, *(1 / unit for unit in UNITS)):
+            other = np.abs(ratio / unit - 1) < SAME_UNIT
+            problem = f"{what} are about {number(unit)} times the arrivals: give all times in one unit"
+            checks.append((other & (other.mean() > SAME_UNITS), problem))
     checks.append((np.diff(arrival, prepend=arrival[0]) < 0, "it arrives before the row above: sort the log by arrival"))
     checks.append((start < arrival, "it starts before it arrives"))
     checks.append((end < np.fmax(start, arrival), "it ends before it starts"))
@@ -131,7 +132,7 @@ def read_logs(
     # Our columns, or a workload log.
     if NAMES[0] in names and len(names) > 1:
         table = Columns.read(where, [*names.values()]).table.select([*names.values()]).rename_columns([*names])
-        known = times(Columns(where, table, names), [*names], time_unit)
+        known = times(Columns(where, table, names), [*names], time_unit or "s")
         at = {ours: _known(column) for ours, column in zip(names, known, strict=True)}
         return [log_of(str(where), at[NAMES[0]], at.get(NAMES[1]), at.get(NAMES[2]))]
     if in_file and (names or theirs or format_of_columns(in_file) is None):
