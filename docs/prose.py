@@ -94,9 +94,9 @@ def prose_of(page: Path) -> list[str]:
     return [" ".join(part.split()) for part in parts if len(part.split()) >= 8]
 
 
-def docstrings(folder: Path) -> Iterator[tuple[str, str]]:
-    """Every docstring below a folder, with `file:line`."""
-    for path in sorted(folder.rglob("*.py")):
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Every docstring of packenv and its plug-ins, with `file:line`."""
+    for path in sorted([*ROOT.glob("packenv/**/*.py"), *ROOT.glob("plugins/*/packenv_*/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
                 yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", re.sub(r"`+[^`]*`+", "CODE", text)
@@ -134,7 +134,7 @@ def out_of_range() -> Iterator[str]:
             yield f"{page.relative_to(ROOT)}: {count:,} words outside tables, at most {most:,}"
         for sentence in (s for paragraph in prose_of(page) for s in sentences(paragraph) if len(s.split()) > LONG + 5):
             yield f"{page.relative_to(ROOT)}: {len(sentence.split())} words: {sentence}"
-    for where, text in docstrings(ROOT / "packenv"):
+    for where, text in docstrings():
         if len(text.split("\n")[0].split()) > FIRST_LINE + 5:
             yield f"{where}: a first line of {len(text.split(chr(10))[0].split())} words: {text.split(chr(10))[0]}"
     for where, text in helps(ROOT / "packenv"):
@@ -151,7 +151,7 @@ def main() -> int:
         "pages": [paragraph for page in pages() for paragraph in prose_of(page)],
         "docstrings": [
             " ".join(part.split())
-            for _, text in docstrings(ROOT / "packenv")
+            for _, text in docstrings()
             for part in re.split(r"\n\s*\n", text)
             if part.split()
         ],

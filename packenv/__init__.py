@@ -14,7 +14,7 @@ from packenv.lazy_names import lazy_names
 if TYPE_CHECKING:
     from packenv.api import simulate as simulate
     from packenv.errors import InputError as InputError
-    from packenv.executors.choose import executor as executor
+    from packenv.executors.local import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
     from packenv.learning.agents.library_models import save_model as save_model
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from packenv.runs.agent_score import AgentScore as AgentScore
     from packenv.runs.agent_score import evaluate_agent as evaluate_agent
     from packenv.runs.comparison import Comparison as Comparison
-    from packenv.runs.comparison import evaluate as evaluate
+    from packenv.runs.evaluate import evaluate as evaluate
     from packenv.runs.leaderboard import Leaderboard as Leaderboard
     from packenv.runs.leaderboard import leaderboard as leaderboard
     from packenv.runs.many import judge as judge
@@ -73,7 +73,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         ".api": ["simulate"],
         ".errors": ["InputError"],
-        ".executors.choose": ["executor"],
+        ".executors.local": ["executor"],
         ".jobs": ["Jobs", "Ragged"],
         ".learning.agents.library_models": ["save_model"],
         ".learning.training.plan": ["TrainedAgent"],
@@ -86,7 +86,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
         ".results.result": ["Result"],
         ".runs.agent_score": ["AgentScore", "evaluate_agent"],
-        ".runs.comparison": ["Comparison", "evaluate"],
+        ".runs.comparison": ["Comparison"],
+        ".runs.evaluate": ["evaluate"],
         ".runs.leaderboard": ["Leaderboard", "leaderboard"],
         ".runs.many": ["judge", "simulate_many"],
         ".runs.verdict": ["sustained", "verdict"],

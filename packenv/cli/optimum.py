@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packenv.content.page import Charts
     from packenv.results.result import Result
     from packenv.theory.completion.bound import CompletionBound
-    from packenv.theory.completion.cp_sat import LeastCompletion
+    from packenv.theory.makespan.cp_sat import LeastCompletion
     from packenv.theory.makespan.optimum import Optimum
     from packenv.workloads.workload import Workload
 
@@ -167,7 +167,7 @@ def show_completion(
     """
     from packenv.content.showable import Answer
     from packenv.theory.completion.bound import completion_bound
-    from packenv.theory.completion.cp_sat import least_completion
+    from packenv.theory.makespan.cp_sat import least_completion
 
     assert workload.jobs is not None
     least, seed = completion_bound(workload), options.seed

@@ -52,13 +52,12 @@ from packenv.cluster.servers import fits, kind_of, room_of, server_count, tighte
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
-from packenv.envs.core.between_decisions import put
+from packenv.envs.core.between_decisions import copy_waiting_sizes, count_up_to, put
 from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
 from packenv.envs.core.features import OF_TASKS
 from packenv.envs.core.servable import forced, largest_on, served_by, survey, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.waiting_tasks import copy_waiting_sizes, count_up_to
 from packenv.envs.observation.arrays import write_queue, write_servers, write_virtual_queues
 from packenv.envs.observation.describe import (
     describe_context,
@@ -201,7 +200,9 @@ def observe(rules: PlacementRules, b: Batch) -> None:
     if rules.starts == WINDOW:
         mask_window(rules, b)
     elif c.vectors or rules.starts == HEAD:
-        mask_tasks(rules, b)
+        for server in range(server_count(c)):
+            for j in range(types):
+                b.mask[e, server * types + j] = task_of(rules, b, server, j) != NONE
     else:
         mask_types(b)
     b.mask[e, b.mask.shape[1] - 1] = 1
@@ -266,14 +267,6 @@ def mask_types(b: Batch) -> None:
         least, room, first = c.types.least[e, natural(record[server].kind)], record[server].room, natural(server * types)
         for j in range(types):
             mask[first + natural(j)] = least[j] <= room
-
-
-@compiled
-def mask_tasks(rules: PlacementRules, b: Batch) -> None:
-    types = b.c.types.least.shape[2]
-    for server in range(server_count(b.c)):
-        for j in range(types):
-            b.mask[b.c.e, server * types + j] = task_of(rules, b, server, j) != NONE
 
 
 @compiled

@@ -48,13 +48,12 @@ from packenv.cluster.queue.waiting import smallest_size, waiting
 from packenv.cluster.servers import kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import compiled, fused
-from packenv.envs.core.between_decisions import pass_over, put, reopen_passed
+from packenv.envs.core.between_decisions import copy_waiting_sizes, pass_over, put, reopen_passed
 from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
 from packenv.envs.core.features import OF_TASKS
 from packenv.envs.core.servable import any_group_fits, chosen, forced, served_by, survey, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.waiting_tasks import copy_waiting_sizes
 from packenv.envs.observation.arrays import write_cluster, write_queue, write_server, write_virtual_queues
 from packenv.envs.observation.describe import describe_context, describe_groups, describe_types, describe_wait, mask_types
 from packenv.envs.observation.layout import needs_of_types, observed_shapes, orders_for

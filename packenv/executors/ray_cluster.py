@@ -21,7 +21,7 @@ from ray.exceptions import OutOfMemoryError, RayError, RaySystemError, RayTaskEr
 
 from packenv.errors import InputError
 from packenv.executors import ray_task
-from packenv.executors.versions import local_versions
+from packenv.executors.shared import local_versions
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -275,7 +275,7 @@ class ServerPlans(Showable):
         named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
         jobs = self.workload.jobs
         planned = {name: policy for name, policy in named.items() if name in self.plans}
-        aware = duration_aware_policies(self.workload, [*planned.values()], [*planned])
+        aware = duration_aware_policies(self.workload, planned)
         return (
             [*lines, duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip()] if aware else lines
         )

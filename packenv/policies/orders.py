@@ -56,10 +56,7 @@ class QueuedJobs(NamedTuple):
 
     @property
     def processors(self) -> Floats:
-        """Processors of each job, (n,).
-
-        Raises InputError if only shares of a machine are known.
-        """
+        """Return processors of each job, (n,). InputError if only shares are known."""
         if not self.counted:
             raise InputError("this order counts processors: say how many a server of capacity 1 has (`processors`)")
         return self.size
@@ -71,10 +68,7 @@ growing: set[Rule] = set()
 
 
 def by_wait(rule: Rule) -> Rule:
-    """Mark a rule: its numbers weigh w / e.
-
-    The largest product goes first.
-    """
+    """Mark a rule: its numbers weigh w / e, the largest product first."""
     growing.add(rule)
     return rule
 
@@ -232,28 +226,19 @@ def with_room(line: Line, places: int) -> Line:
 
 @compiled
 def first_in_line(c: Cluster, line: Line, fitting: bool) -> int:
-    """Return the first waiting task of the order, or NONE.
-
-    `fitting`: only tasks with room now follow it.
-    """
+    """Return the order's first waiting task, or NONE."""
     return oldest(c) if line.key.shape[0] == 0 else line_up(c, line, fitting)
 
 
 @compiled
 def next_in_line(c: Cluster, line: Line, i: int) -> int:
-    """Return the task behind i and its gang, or NONE.
-
-    i was the last one taken. Call this before placing i.
-    """
+    """Return the task behind i, last taken and not placed, and its gang, or NONE."""
     return behind(c, i) if line.key.shape[0] == 0 else pop(line)
 
 
 @apart
 def line_up(c: Cluster, line: Line, fitting: bool) -> int:
-    """Return the first task of the order; put others into the heap.
-
-    NONE if nothing waits. `fitting`: only tasks with room now.
-    """
+    """Return the order's first (`fitting`) task or NONE. Heap the others."""
     n, first, least, i = 0, NONE, 0.0, oldest(c)
     while i != NONE:
         value = score(c, line, i)
@@ -273,10 +258,7 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
 
 @apart
 def keep_fitting(c: Cluster, line: Line) -> None:
-    """Remove tasks that fit nowhere now from the heap.
-
-    No room is freed in this slot any more.
-    """
+    """Remove tasks that fit nowhere for the rest of this slot."""
     n = 0
     for k in range(line.count[0]):
         if first_server_for(c, line.task[k]) != NONE:

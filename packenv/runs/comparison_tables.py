@@ -67,10 +67,10 @@ def spare_headings(table: str) -> list[str]:
 
 def tables_of(comparison: Comparison) -> list[Table]:
     """Return the tables of queues and delays, sizes, whole jobs and data."""
-    summaries, times, cutoff = comparison.summaries, times_of(comparison), comparison.cutoff or 0.0
+    summaries, times, cutoff = comparison.summaries, times_of(comparison), comparison.options.cutoff or 0.0
     parts = "times" if times.long else times.unit
     unit = "slots" if comparison.workload.slot_seconds is None else "s"
-    bound = f"{comparison.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
+    bound = f"{comparison.options.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
     titles = {
         QUEUE: f"delays{times.in_unit}{times.slot}",
         BATCH: f"bounded slowdown, runs below {bound} as if they took that; response{times.in_unit}",
@@ -79,7 +79,7 @@ def tables_of(comparison: Comparison) -> list[Table]:
         DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
-    sizes = [sizes_table(summaries, times, comparison.workload.D)] if comparison.by_size else []
+    sizes = [sizes_table(summaries, times, comparison.workload.D)] if comparison.options.by_size else []
     return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
 
 
@@ -101,8 +101,8 @@ def table_names(comparison: Comparison) -> list[str]:
     """Return the names of the tables of measures with values."""
     first = comparison.by_policy[0][0]
     jobs = [JOBS] if first.jobs is not None else []
-    classes = [CLASSES] if jobs and comparison.cutoff is not None else []
-    batch = comparison.slowdown_bound is not None or comparison.workload.processors is not None
+    classes = [CLASSES] if jobs and comparison.options.cutoff is not None else []
+    batch = comparison.options.slowdown_bound is not None or comparison.workload.processors is not None
     return [
         QUEUE,
         *([BATCH] if batch and first.response is not None else []),
@@ -160,7 +160,11 @@ def answer_of(comparison: Comparison) -> list[str]:
     Measures the mean completion of jobs or the mean delay. Also names policies that know durations. Empty unless all tasks
     started.
     """
-    if comparison.workload.jobs is None or comparison.backlog is not None or any(run.waiting for run in comparison.all_runs):
+    if (
+        comparison.workload.jobs is None
+        or comparison.options.backlog is not None
+        or any(run.waiting for run in comparison.all_runs)
+    ):
         return []
     key, heading = (
         (COMPLETION, "mean completion time of jobs") if JOBS in table_names(comparison) else ("mean_delay", "mean wait")
@@ -208,7 +212,7 @@ def legend(comparison: Comparison) -> list[str]:
         marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
-    endless = comparison.backlog is None and not comparison.drained and not comparison.to_the_end
+    endless = comparison.options.backlog is None and not comparison.drained and not comparison.to_the_end
     if endless and any(record["verdict"] == UNDECIDED for record in summaries):
         marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
@@ -235,7 +239,7 @@ def over_first(comparison: Comparison) -> list[str]:
     key, summaries = comparison.usual_measure, comparison.summaries
     of_jobs = key == COMPLETION
     lasting = [record["policy"] for record in summaries if (record["makespan"] if of_jobs else record["verdict"] != UNSTABLE)]
-    if comparison.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
+    if comparison.options.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
         return []
     ratios = {policy: comparison.ratio(policy, lasting[0]) for policy in lasting[1:]}
     known = [f"{policy} {ratio}" for policy, ratio in ratios.items() if ratio.mean is not None]
@@ -264,7 +268,7 @@ def recorded_delays(workload: Workload) -> Record | None:
 
     A gang counts once. None if there are none.
     """
-    waits = workload.recorded_waits
+    waits = workload.provenance.recorded_waits
     if waits is None or workload.jobs is None:
         return None
     waits = waits[workload.jobs.leads]

@@ -49,11 +49,6 @@ def several_loads(changes: Mapping[str, Any]) -> tuple[str, list[float]] | None:
     return key, values
 
 
-def at_each_load(changes: Mapping[str, Any], key: str, values: Iterable[float]) -> list[dict[str, Any]]:
-    """Return the arguments of a workload with each of the values."""
-    return [{**changes, key: value} for value in values]
-
-
 def check_measure(key: str) -> Measure:
     """Return the measure with this key. Raises InputError unless it is one number of a run."""
     by_key = {measure.key: measure for measure in MEASURES if measure.spread and measure.key != "utilisation"}

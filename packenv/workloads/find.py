@@ -172,7 +172,9 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     if slot_seconds is not None:
         changes["slot_seconds"] = float(exact(slot_seconds, "`slot_seconds`"))
     if isinstance(changes.get("servers"), str):
-        changes["servers"] = servers_for(changes["servers"], original.D, original.resources, partitions=original.partitions)
+        changes["servers"] = servers_for(
+            changes["servers"], original.D, original.resources, partitions=original.provenance.partitions
+        )
     for law in ("sizes", "service"):
         if isinstance(changes.get(law), str):
             changes[law] = parse_law(changes[law], f"`{law}`", changes.get("slot_seconds", original.slot_seconds))

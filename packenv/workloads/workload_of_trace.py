@@ -29,6 +29,7 @@ from packenv.workloads.gangs import (
 )
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
+from packenv.workloads.provenance import Provenance
 from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
 from packenv.workloads.servers import GI, Servers, WithKind, amount_text, as_servers, in_gib
 from packenv.workloads.traces.machines import is_slurm
@@ -154,18 +155,19 @@ def workload_of_trace(
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
         notes = (*notes, foreign)
     rows = recorded.kept_rows()
-    return setting.recorded(
+    of_log = Provenance(
         dict(dropped) | too_large | machines,
+        1 - float(fits.mean()),
+        _share_of_work(jobs, ~fits),
+        (*partitions,),
         slot_assumed=reading.slot_seconds is None and log is None,
         remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
         notes=notes,
-        believed=_believed(reading.estimates, recorded.without_estimate(), jobs),
+        estimates=_estimates(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
-        left_out_share=1 - float(fits.mean()),
-        left_out_work=_share_of_work(jobs, ~fits),
-        partitions=partitions,
     )
+    return setting.recorded(of_log)
 
 
 def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
@@ -269,7 +271,7 @@ def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[st
     return {reason: count for reason, count in reasons.items() if count}
 
 
-def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
+def _estimates(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
     tasks = len(jobs)
     if estimates == "exact":
         return "true durations"

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 import packenv
 from packenv.learning.agents.saved import PRETRAINED, load_agent
 from packenv.learning.training.run_folder import FORMAT, read_checkpoint
-from packenv.policies.optimal.saved import load_optimal, save_optimal
+from packenv.policies.optimal import load_optimal, save_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import parameters_of
 from packenv.runs.log import RunLog

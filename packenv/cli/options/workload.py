@@ -247,8 +247,8 @@ def note_left_out(workload: Workload) -> None:
 
 
 def _note_remark(workload: Workload) -> None:
-    if workload.remark is not None:
-        _note(f"{workload.name}: {workload.remark}")
+    if workload.provenance.remark is not None:
+        _note(f"{workload.name}: {workload.provenance.remark}")
 
 
 def note_devices(recorded: Trace | SlotTrace) -> None:
@@ -312,7 +312,7 @@ def print_workload(
         console.print(f"gangs, whose tasks start together: {words}", highlight=False)
     if workload.rho is not None and backlog is None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
-    for line in (*workload.notes, *left_out_lines(dropped)):
+    for line in (*workload.provenance.notes, *left_out_lines(dropped)):
         console.print(of_options(line), highlight=False)
     if workload.overloaded and backlog is None:
         share = f"work comes at {workload.intensity:.0%} of what all servers can do"

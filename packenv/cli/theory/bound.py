@@ -70,7 +70,7 @@ def _bounded(options: WorkloadOptions) -> Workload:
 
     For several resources without a choice, problems that no choice solves are reported first.
     """
-    from packenv.theory.queue_bound.arrivals import setting_of
+    from packenv.theory.queue_bound.prices import setting_of
 
     refusal = "no bound on the queue is claimed for a table of jobs or a trace, only for random tasks"
     try:

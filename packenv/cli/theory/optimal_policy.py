@@ -52,8 +52,7 @@ def optimal_policy(
     packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
     """
     from packenv.content.showable import Answer
-    from packenv.policies.optimal.optimal import Optimal
-    from packenv.policies.optimal.saved import files_of, save_optimal
+    from packenv.policies.optimal import Optimal, files_of, save_optimal
     from packenv.policy import find_policy, name_of
     from packenv.runs.progress import progress_lines
     from packenv.runs.run import by_policy, runs_of

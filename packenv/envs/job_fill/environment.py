@@ -160,10 +160,7 @@ def begin_round(rules: JobFillRules, b: Batch) -> None:
 
 @compiled
 def next_decision(rules: JobFillRules, b: Batch, first: int) -> None:
-    """Find the next server and its groups from `first` on.
-
-    With `choices`, and without passing, the only fitting group starts without a decision.
-    """
+    """Find the next server and its groups from `first` on."""
     turn, server = b.turn[b.c.e], offer_next(b, first, rules.choices)
     while rules.choices > 0 and rules.passing == 0 and server != NONE and b.fitting[b.c.e] == 1:
         start(b, b.offered[b.c.e, 0], server)

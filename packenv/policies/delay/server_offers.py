@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
 from packenv.cluster.locality import reads_take_room
+from packenv.cluster.sorted_keys import first_key
 from packenv.cluster.state import NEVER
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.delay.backlog import (
     Backlog,
-    anything_waits,
     backlog,
     distance,
     first_fitting,
@@ -33,10 +33,7 @@ BY_TIME = -1
 
 
 class Rules(NamedTuple):
-    """Parameters of the compiled rule.
-
-    The intervals are in the state, because `DelayDynamic` changes them.
-    """
+    """Parameters of the compiled rule. The intervals are in the state."""
 
     skips: int  # offers that a job skips before it may launch anywhere; BY_TIME: it waits by intervals
     weight: float  # of a new reading in an interval; 0: intervals are fixed
@@ -44,10 +41,7 @@ class Rules(NamedTuple):
 
 
 class Waits(Frame):
-    """Waiting tasks, intervals, and the waits of J jobs.
-
-    n rows, L servers.
-    """
+    """Waiting tasks (n), intervals, and waits of J jobs on L servers."""
 
     tasks: Backlog
     racks: int  # 1 if the cluster has racks
@@ -112,7 +106,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     changed = note_changed(rules, cluster, state)
     count = 0
     for server in range(server_count(cluster)):
-        if not anything_waits(state.tasks):
+        if first_key(state.tasks.order, 0) == NONE:  # nothing waits
             return 0
         if not has_room(cluster, state, server):
             continue
@@ -129,10 +123,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
 
 @compiled
 def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
-    """Mark jobs with new tasks or an expired interval.
-
-    Returns whether there are any.
-    """
+    """Mark jobs with new tasks or an expired interval. True if any."""
     changed = False
     for n in range(new_count(cluster)):
         i = new_task(cluster, n)
@@ -181,10 +172,7 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
 
 @compiled
 def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
-    """Return the row that a job launches on a server.
-
-    NONE if nothing fits, or if the job waits. Waiting counts as a skip.
-    """
+    """Return the row that a job launches here, or NONE. Waiting is a skip."""
     tasks = state.tasks
     row = first_local(cluster, tasks, job, server)
     if row != NONE:
@@ -221,10 +209,7 @@ def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
 
 @compiled
 def patience(state: Waits, job: int, level: int) -> float:
-    """Return the slots before a job may launch on `level`.
-
-    It depends on the level that the job keeps. `level` is RACK or ANY.
-    """
+    """Return the slots before a job may launch on `level`, RACK or ANY."""
     interval = state.interval[phase_of(state.tasks, job)]
     if state.level[job] == RACK:
         return interval[1]
@@ -233,10 +218,7 @@ def patience(state: Waits, job: int, level: int) -> float:
 
 @compiled
 def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
-    """Launch a row on a server, and end the wait of its job.
-
-    Records level, overhead and delay.
-    """
+    """Launch a row and end its job's wait. Record level, overhead, delay."""
     level = distance(cluster, row, server)
     state.ran[row], state.overhead[row] = level, remote_slots(cluster, row, server)
     state.delayed[row] = 0 if state.begin[job] == NONE else now(cluster) - state.begin[job]
@@ -289,10 +271,7 @@ def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
 
 @compiled
 def fits_behind(cluster: Cluster, state: Waits, job: int, count: int, last: int) -> bool:
-    """Return whether the job fits on an open server behind `last`.
-
-    Only the first `count` servers in `open` count.
-    """
+    """Return whether the job fits on one of `count` open servers behind `last`."""
     n = count - 1
     while n >= 0 and state.open[n] > last:
         if first_fitting(cluster, state.tasks, job, state.open[n]) != NONE:

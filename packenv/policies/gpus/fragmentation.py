@@ -53,10 +53,7 @@ class Shapes(Frame):
 
 
 def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: float = COVERED) -> Shapes:
-    """Return the most frequent shapes that cover a share of the tasks.
-
-    Of equally frequent shapes the larger one comes first.
-    """
+    """Return the most frequent shapes covering a share of tasks, larger first."""
     columns = np.stack([cpu, share, count, kinds], axis=1).astype(np.int64)
     shapes, weight = np.unique(columns, axis=0, return_counts=True)
     order = np.lexsort((*shapes.T[::-1], weight))[::-1]
@@ -68,20 +65,14 @@ def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: f
 
 
 def needs_of_devices(jobs: Jobs, whole: int = WHOLE) -> tuple[Ints, Ints, Ints]:
-    """Return each row's device share, device count and kinds, (n,).
-
-    The share is `whole` for whole devices. Kinds are bits.
-    """
+    """Return each row's device share (or `whole`), count and kinds as bits, (n,)."""
     assert jobs.devices is not None
     number, share, kinds = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
     return np.where(number == 0, 0, np.where(share == 0, whole, share)), number, np.where(kinds == 0, ANY_KIND, kinds)
 
 
 def kind_bits(devices: Ints) -> Ints:
-    """Return each server's device kind as a bit, (L,).
-
-    `devices` (L, 3) is `Servers.devices`.
-    """
+    """Return each server's device kind as a bit, (L,), from `Servers.devices`."""
     return np.asarray(np.int64(1) << np.where(devices[:, MODEL] >= 0, devices[:, MODEL], NO_NAME))
 
 
@@ -93,10 +84,7 @@ def cpu_of(workload: Workload) -> int:
 
 @compiled
 def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: int) -> int:
-    """Return the reason, of REASONS, for shape `t` on a server.
-
-    It depends on the free cpu, and on the rest of each device.
-    """
+    """Return why shape `t` cannot use the free cpu and devices (REASONS)."""
     enough_cpu = cpu >= shapes.cpu[t]
     share = shapes.share[t]
     if share == 0:
@@ -113,10 +101,7 @@ def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: 
 
 @compiled
 def stranded(shapes: Shapes, t: int, reason: int, left: Ints, devices: int, idle: int) -> int:
-    """Return the milli of devices that shape `t` cannot use.
-
-    That is all idle room, unless the shape is satisfied.
-    """
+    """Return the idle milli that shape `t` cannot use: all, unless satisfied."""
     if reason != SATISFIED:
         return idle
     amount = 0
@@ -155,10 +140,7 @@ def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
 
 @compiled
 def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, sign: int, amounts: Ints) -> None:
-    """Add F of a server, times `sign`, to the seven reasons' amounts.
-
-    Amounts (7,) are in milli times `shapes.total`.
-    """
+    """Add sign · F of a server to (7,) reasons, in milli · `shapes.total`."""
     idle = idle_of(left, devices)
     if idle > 0:
         for t in range(len(shapes.weight)):
@@ -167,20 +149,14 @@ def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
 
 
 class FragmentationOverTime(NamedTuple):
-    """Unusable devices on all servers over time.
-
-    Entry k holds from slot[k] up to slot[k + 1].
-    """
+    """Unusable devices over time. Entry k holds from slot[k] to slot[k + 1]."""
 
     slot: Ints  # (k + 1,)
     shares: NDArray[np.float64]  # (k, 7) of all devices, by REASONS
 
 
 def has_fragmentation(workload: Workload) -> bool:
-    """Return whether F is defined on a workload's servers.
-
-    They must be empty at first, and have devices of one capacity.
-    """
+    """Return whether servers are empty at first, with devices of one capacity."""
     devices = workload.servers.devices
     if not workload.has_devices or devices is None or begins_busy(workload):
         return False

@@ -123,10 +123,7 @@ def ranking(
 
 @compiled
 def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
-    """Return the server for a request; −1 if none has room.
-
-    `free` (B, L, D) and `left` (B, L, M) of cluster `e`.
-    """
+    """Return the server for a request in free (B, L, D), left (B, L, M), or −1."""
     best, server, equal, tightest = NOT_HERE, -1, 0, 0.0
     for n in range(len(r.order)):
         s = r.order[n]
@@ -148,10 +145,7 @@ def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
 
 @compiled
 def score_now(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
-    """Return a server's score, computed again if the server changed.
-
-    NOT_HERE without room.
-    """
+    """Return a server's score, renewed if it changed. NOT_HERE without room."""
     if r.known[request, server] != r.changes[server]:
         r.value[request, server] = score_of(r, request, server, free, left, e)
         r.known[request, server] = r.changes[server]
@@ -194,10 +188,7 @@ def fit_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) 
 
 @compiled
 def score_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
-    """Return the score of a server, and set `device`.
-
-    NOT_HERE without room.
-    """
+    """Return a server's score and set `device`. NOT_HERE without room."""
     for d in range(r.requests.demand.shape[1]):
         if r.requests.demand[request, d] > free[e, server, d]:
             return NOT_HERE
@@ -242,10 +233,7 @@ def fgd_of(r: Ranking, request: int, server: int, cpu: int) -> float:
 
 @compiled
 def device_for(r: Ranking, request: int, server: int, left: Any, e: int) -> int:
-    """Return the chosen server's device for a share.
-
-    −1 for tasks without a share.
-    """
+    """Return the chosen server's device for a share, else −1."""
     share = r.requests.share[request]
     if not 0 < share < WHOLE:
         return -1

@@ -127,10 +127,7 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 @compiled
 def serve_line(c: Cluster, line: Line) -> None:
-    """Place tasks in line until one fits nowhere and blocks.
-
-    The blocked task of the last slot goes first.
-    """
+    """Place tasks in line, the last blocked first, until one blocks."""
     if line.estimate.shape[0] == 0:
         add_new(c, line)
     task = line.blocked[0] if line.blocked[0] != NONE else first_now(c, line)
@@ -141,10 +138,7 @@ def serve_line(c: Cluster, line: Line) -> None:
 
 @compiled
 def first_now(c: Cluster, line: Line) -> int:
-    """Take the first task out of the line, or return NONE.
-
-    Weights of a wait change the order from slot to slot.
-    """
+    """Take the first task out of the line, by present weights, or return NONE."""
     if line.estimate.shape[0] > 0 and line.blocked[1] != now(c):
         return line_up(c, line, False)
     return pop(line)

@@ -29,7 +29,7 @@ from packenv.cluster import (
 from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
-from packenv.policies.random_requirements.guarantees import in_model
+from packenv.policies.random_requirements.stalling import in_model
 from packenv.policy import Setting, schedules, takes_over
 from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
 

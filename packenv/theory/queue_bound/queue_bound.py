@@ -21,12 +21,8 @@ from packenv.theory.capacity.max_workload import resolved, stream_bracket
 from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT, Scalarised
-from packenv.theory.queue_bound.arrivals import Setting, setting_of
-from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
-from packenv.theory.queue_bound.counted import Counted, moments_of_change
-from packenv.theory.queue_bound.pooled import Pooled, check_load
-from packenv.theory.queue_bound.prices import PricedTasks, Prices
-from packenv.theory.queue_bound.probabilities import BITS, MOST_ARRIVALS, arrivals_below
+from packenv.theory.queue_bound.bound import Counted, Pooled, Proved, QueueBound, QueueProof, check_load, moments_of_change
+from packenv.theory.queue_bound.prices import BITS, MOST_ARRIVALS, PricedTasks, Prices, Setting, arrivals_below, setting_of
 from packenv.workloads.workload import Workload
 
 STEPS = 12

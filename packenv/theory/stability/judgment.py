@@ -110,10 +110,7 @@ class Judged(Showable):
 
 
 def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
-    """Return VQS's proved share of ρ* (K_RED), or None.
-
-    It holds for geometric service, sizes away from 0 and arrivals that are not bursty.
-    """
+    """Return VQS's proved share of ρ* (K_RED), or None outside the model."""
     if policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
         return None
     return vqs_bound(workload, getattr(find_policy(policy), "J", 0) or None) / rho

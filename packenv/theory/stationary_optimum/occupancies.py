@@ -53,10 +53,7 @@ def small_instance(workload: Workload) -> SmallInstance:
 
 
 def small_types(workload: Workload) -> SmallInstance:
-    """The instance of a workload, without its rate (0).
-
-    Raises InputError unless it has one resource, discrete sizes, geometric service, and Bernoulli or Poisson arrivals.
-    """
+    """The instance of a workload, without its rate (0). Raises InputError."""
     where = f"{workload.name}: the optimal policy is found for"
     if workload.jobs is not None:
         raise InputError(f"{where} random workloads, not for a table of jobs")
