@@ -83,13 +83,19 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace:
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
-    for form in trace_formats() if not reading.columns else ():
-        if (form.columns and form.columns <= set(names)) or (form.first_row and form.first_row(names)):
-            _check_own(where, reading)
-            with reading_table(where):
-                return form.read(where, resources)
+    form = None if reading.columns else format_of_columns(names)
+    if form is not None:
+        _check_own(where, reading)
     with reading_table(where):
-        return read_user(where, names, resources, reading)
+        return read_user(where, names, resources, reading) if form is None else form.read(where, resources)
+
+
+def format_of_columns(names: list[str]) -> TraceFormat | None:
+    """Find the format of a table by its columns or its first row."""
+    for form in trace_formats():
+        if (form.columns and form.columns <= {*names}) or (form.first_row and form.first_row(names)):
+            return form
+    return None
 
 
 def _check_own(path: Path, reading: Reading) -> None:
