@@ -105,10 +105,9 @@ def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
     counts = dict(zip((*names, *OTHER_REASONS), cluster.measures.rejected[0].tolist(), strict=True))
-    of_devices, several, gang = OTHER_REASONS[:2], OTHER_REASONS[2:3], OTHER_REASONS[3:]
-    unused = (of_devices[:1] if workload.has_devices else of_devices) + (several if workload.D == 1 else ())
-    unused += () if workload.has_gangs else gang
-    return {reason: count for reason, count in counts.items() if count or reason not in unused}
+    possible = {*names, *(["kind"] if workload.has_devices else []), *(["several"] if workload.D > 1 else [])}
+    possible |= {"gang"} if workload.has_gangs else set()
+    return {reason: count for reason, count in counts.items() if count or reason in possible}
 
 
 def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
