@@ -86,7 +86,9 @@ def result_of(
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
-        mean_response=None if head["postponed"] or not head["delay_count"] else int(head["response_sum"]) / int(head["delay_count"]),
+        mean_response=None
+        if head["postponed"] or not head["delay_count"]
+        else int(head["response_sum"]) / int(head["delay_count"]),
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,
