@@ -28,7 +28,7 @@ workloads       `at_a_rate`, `as_servers`, `InService`, `BeginsBusy`, `begins_bu
 runs            `Run`, `runs_of`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`, `local_executor`,
                 `ThisProcess`
 statistics      `Interval`, `interval`, `mean_and_half`, `paired_ratio`, `ratio_of_means`, `doubt_at`, `DOUBT`, `UNKNOWN`
-stability       `judge_run`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search for the
+stability       `judge_run`, `settling_time`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search for the
                 largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
 bounds          `completion_bound`
 goals of plans  `Goal`, `GOAL`, `parse_goal`, `share_of`, `fewest_of`, `Trial`, `AskRuns`, `mean_of`, `is_met`, `open_goals`,
@@ -196,6 +196,7 @@ if TYPE_CHECKING:
     from packenv.results.stability import Verdict as Verdict
     from packenv.results.stability import combine as combine
     from packenv.results.stability import judge_run as judge_run
+    from packenv.results.stability import settling_time as settling_time
     from packenv.runs.run import Run as Run
     from packenv.runs.run import runs_of as runs_of
     from packenv.runs.runner import Runner as Runner

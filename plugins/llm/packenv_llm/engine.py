@@ -45,14 +45,14 @@ beat: the clock when produced and computed were written.
 
 setting_type = np.dtype(
     [
-        *((name, "i8") for name in ("block", "usable", "budget", "places", "quantum", "closed")),
+        *((name, "i8") for name in ("block", "usable", "budget", "places", "quantum", "closed", "shortest")),
         *((name, "f8") for name in ("fixed", "prefill", "decode", "level", "above", "rate", "width")),
         *((name, "i8") for name in ("batch", "chunked", "admission", "hold", "reserve", "threshold", "order", "victim")),
         *((name, "i8") for name in ("rejoin", "moving", "order_at", "victim_at", "admit_at", "seed")),
     ],
     align=True,
 )
-"""moving: the order changes while requests wait, so the queue is searched, not sorted."""
+"""moving: the order changes while requests wait, so the queue is searched, not sorted. shortest: the shortest prompt."""
 
 count_type = np.dtype(
     [
@@ -577,7 +577,8 @@ def admit(s: Core) -> None:
     c, rule = s.count[0], s.setting[0]
     if c.stopped or (c.queued < rule.threshold and c.arrived < s.request.shape[0]):
         return
-    while c.queued > 0 and c.running < rule.places and c.left > 0:
+    # Memory short of the shortest prompt needs no search of the queue.
+    while c.queued > 0 and c.running < rule.places and c.left > 0 and blocks_for(s, min(rule.shortest, c.left)) <= c.free:
         place = first_in_queue(s)
         i = s.queue[place]
         r = s.request[i]
@@ -738,6 +739,25 @@ def choose(s: Core) -> None:
 
 
 @compiled
+def hand_out(s: Core, i: int) -> int:
+    """Count request i's tokens of this step. Return 1 if it ends."""
+    r, c = s.request[i], s.count[0]
+    if r.take > 0:
+        r.computed += r.take
+        write_log(s, i, COMPUTED, r.take)
+        r.take = 0
+        if r.computed < r.prompt + r.produced:
+            return 0
+        c.under_way -= r.state == UNDER_WAY
+        new_token(s, i)
+    if r.produced == r.output:
+        complete(s, i)
+        return 1
+    begin_decode(s, i)
+    return 0
+
+
+@compiled
 def finish(s: Core) -> None:
     """Advance time, hand out tokens, and complete requests."""
     c, left = s.count[0], 0
@@ -751,38 +771,14 @@ def finish(s: Core) -> None:
         # The clock is paused: serve each request by its own tokens.
         close_ranks(s)
         for n in range(c.running):
-            i = s.running[n]
-            r = s.request[i]
-            if r.state == DECODES:
-                if r.take > 0:
-                    r.take = 0
-                    r.computed += 1
-                    write_log(s, i, COMPUTED, 1)
-                    new_token(s, i)
-                if r.produced == r.output:
-                    complete(s, i)
-                    left += 1
-                else:
-                    begin_decode(s, i)
+            if s.request[s.running[n]].state == DECODES:
+                left += hand_out(s, s.running[n])
     elif c.all:
         write_log(s, 0, BEAT, c.outputs)
         beat(s)
     for n in range(c.entering):
-        i = s.entering[n]
-        r = s.request[i]
-        if r.take == 0:  # preempted in the same step
-            continue
-        r.computed += r.take
-        write_log(s, i, COMPUTED, r.take)
-        r.take = 0
-        if r.computed == r.prompt + r.produced:
-            c.under_way -= 1
-            new_token(s, i)
-            if r.produced == r.output:
-                complete(s, i)
-                left += 1
-            else:
-                begin_decode(s, i)
+        if s.request[s.entering[n]].take > 0:  # else preempted in the same step
+            left += hand_out(s, s.entering[n])
     if left:
         close_ranks(s)
     c.steps += 1

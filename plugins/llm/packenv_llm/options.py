@@ -71,4 +71,4 @@ class JudgeOptions(ReplicaOptions):
 
     seeds: Count = option(8, "Runs at each load.", group="Run", common=True)
     width: float = option(0.01, "Stop when the interval is at most this wide (0 to 1).")
-    count: Count = option(128_000, "Requests in the longest runs; the first ones have a 64th of them.")
+    count: Count = option(128_000, "Requests in the longest runs; the first ones last 500 services.")

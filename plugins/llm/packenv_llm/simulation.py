@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.extend import NO_VERDICT, ArgumentError, InputError, Verdict, judge_run
+from packenv.extend import NO_VERDICT, ArgumentError, InputError, Verdict, judge_run, settling_time
 from packenv_llm import engine
 from packenv_llm.replica import Replica
 from packenv_llm.requests import Requests
@@ -70,6 +70,7 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
     addresses = addresses_of(rule)
     values: dict[str, Any] = {
         **{"block": replica.block, "usable": replica.usable, "budget": replica.tokens, "places": places, "closed": closed},
+        "shortest": requests.prompt.min(),
         **{key: getattr(replica.time, key) for key in ("fixed", "prefill", "decode", "level", "above", "quantum")},
         **{"batch": BATCHES.index(rule.batch), "chunked": int(rule.chunked), "hold": int(rule.hold)},
         **{"admission": ADMISSIONS.index(rule.admission), "reserve": int(rule.watermark * replica.blocks)},
@@ -151,10 +152,11 @@ def simulate(
     now, done = float(count["now"]), int(count["done"])
     verdict = NO_VERDICT
     if not closed:
-        # Judge stability from the waiting requests over time.
-        residence = count["running_time"] / max(done, 1)
+        # Judge stability from the waiting requests over time, in slots of a microsecond.
+        residence, outputs = 1e6 * count["running_time"] / max(done, 1), requests.output.astype(np.float64)
+        settling = settling_time(residence, residence * float((outputs**2).mean() / outputs.mean() ** 2) / 2)
         slots = max(round(float(core.setting[0]["width"]) * 1e6), 1)
-        verdict = judge_run(np.ascontiguousarray(bins[:, 0]), slots, residence * 1e6, intensity)
+        verdict = judge_run(np.ascontiguousarray(bins[:, 0]), slots, settling, intensity)
     arrival = request["arrival"].copy()
     return Run(
         rule=rule,

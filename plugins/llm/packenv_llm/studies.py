@@ -26,7 +26,7 @@ from packenv.extend import (
 )
 from packenv_llm.hindsight import RoundRequest, least_total, rounds_of
 from packenv_llm.measures import values_of
-from packenv_llm.options import SLOS
+from packenv_llm.options import SLOS, JudgeOptions
 from packenv_llm.replica import STEP_TIMES, Replica, StepTime, step_time
 from packenv_llm.requests import Requests, Source, find_source
 from packenv_llm.rules import find_rule
@@ -43,14 +43,9 @@ STEPS = ("vllm-44594", "unit", "fixed=0.012,prefill=5e-6,decode=2e-5")
 
 BUDGET = 16_384  # above the longest prompt of the traces, for rules of whole prompts
 SHARED = (
-    *("vllm", "vllm:watermark=0.02", "vllm:watermark=0.05", "vllm:victim=least", "vllm:victim=most", "vllm:victim=random"),
-    *(
-        "vllm:victim=score",
-        "vllm:order=prompt,rejoin=order",
-        "vllm:order=hrrn,rejoin=order",
-        "vllm:order=aged,rate=500,rejoin=order",
-    ),
-    *("orca", "orca-reserve", "vllm-v0", "sglang", "trt-no-evict", "trt-max-utilization", "mc-sf-known"),
+    *("vllm", "vllm:watermark=0.02", "vllm:watermark=0.05", "vllm:victim=least", "vllm:victim=score", "vllm:victim=most"),
+    *("vllm:order=prompt,rejoin=order", "vllm:order=aged,rate=500,rejoin=order", "short-first"),
+    *("vllm-v0", "sglang", "trt-no-evict", "trt-max-utilization"),
 )
 COMPARED = (
     *("vllm:watermark=0.02", "vllm", "vllm:victim=least", "vllm:victim=least,watermark=0.02", "trt-max-utilization"),
@@ -235,15 +230,9 @@ def shares(seeds: int, traces: str | None) -> Answer:
     rows: list[list[Any]] = []
     for source in sources_of(traces):
         for steps in STEPS:
-            options: dict[str, Any] = {
-                "seeds": seeds,
-                "width": 0.02,
-                "count": 32_000,
-                "time": steps,
-                "budget": BUDGET,
-                "poisson": True,
-            }
-            for case in judge([source], SHARED, **options).judgments:
+            count = 16_000 if source.name.endswith("5000") else 128_000  # about as many steps
+            options = JudgeOptions(time=steps, budget=BUDGET, poisson=True, seeds=seeds, width=0.02, count=count)
+            for case in judge([source], SHARED, options=options).judgments:
                 rows.append([source.name, steps, case.policy, case.low, case.high])
 
     def draw(*_: Any) -> Charts:

@@ -50,7 +50,10 @@ from packenv_llm.simulation import Run, simulate
 SAMPLE, SAMPLE_SEED = 2**17, 2**31
 """Number and seed of the draws behind a random source's bound."""
 
-GRID, GROWTH, LENGTHS = 200, 4, 4
+GRID, GROWTH = 200, 4
+FIRST_SERVICES = 500
+"""Least length of a judged run, in services of a request: preemptions may start a queue late."""
+
 GANTT_REQUESTS = 40
 
 
@@ -397,13 +400,17 @@ def judge(requests: Sequence[Any], policies: Sequence[str | Rule] = DEFAULT_RULE
 
 
 def _judgment(source: Source, rule: Rule, replica: Replica, options: JudgeOptions) -> Judgment:
-    limit = rate_bound(source, replica).rate
+    bound = rate_bound(source, replica)
+    limit, services = bound.rate, bound.output / max(bound.memory, bound.tokens, bound.places)  # at the same time, at the bound
     if not math.isfinite(limit):
         raise InputError(f"{source.name}: no rate is too high for this replica")
+    least = math.ceil(FIRST_SERVICES * services)
+    lengths = [max(options.count, least)]
+    while lengths[0] >= 2 * least:
+        lengths.insert(0, max(lengths[0] // GROWTH, least))
 
     def plan(load: float) -> Iterator[list[Any]]:
-        for longer in range(LENGTHS - 1, -1, -1):
-            yield [LoadRun(load, max(options.count // GROWTH**longer, 1000), seed) for seed in range(options.seeds)]
+        return ([LoadRun(load, length, seed) for seed in range(options.seeds)] for length in lengths)
 
     def run(runs: Sequence[Any]) -> list[RunOutcome]:
         outcomes = []
