@@ -17,7 +17,7 @@ results         `Showable`, `Answer`, `Table`, `Column`, `numbers`, `Styled`, `C
 texts           `counted`, `counted_by_reason`, `do_not_go`, `estimate`, `lasting`, `left_out_lines`, `listed`, `number`
 reading         within limits of size and memory: `reading`, `read_text`, `read_json`, `parse_json`, `lines_of`, `first_bytes`,
                 `read_number`, `read_whole`, `read_quantity`, `exact`, `finite_number`, `whole_number`, `excerpt`, `Memory`,
-                `MOST_BYTES`, `PER_BYTE`, `without_collection`, `is_of_kubectl`, `read_trace`,
+                `MOST_BYTES`, `PER_BYTE`, `without_collection`, `is_of_kubectl`, `read_trace`, `Columns`,
                 `resource_names`, `chosen_resources`, `Wanted`
 writing         `atomic_path`, `check_writable`, `write_json`
 laws            `Law`, `AtomicLaw`, `Empirical`, `Geometric`, `Uniform`, `parse_law`; in compiled code `Builder`, `Laws`, `draw`
@@ -241,6 +241,7 @@ if TYPE_CHECKING:
     from packenv.workloads.source import Source as Source
     from packenv.workloads.source import table_source as table_source
     from packenv.workloads.traces import read_trace as read_trace
+    from packenv.workloads.traces.columns import Columns as Columns
     from packenv.workloads.traces.format import first_bytes as first_bytes
     from packenv.workloads.traces.trace import Wanted as Wanted
     from packenv.workloads.traces.trace import resource_names as resource_names
