@@ -65,6 +65,7 @@ def result_of(
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
     delays = _delays(cluster, table)
+    responses = head["delay_count"] and not head["postponed"]
     return Result(
         policy=policy,
         **workload.record,
@@ -87,7 +88,7 @@ def result_of(
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
-        mean_response=int(head["response_sum"]) / int(head["delay_count"]) if head["delay_count"] and not head["postponed"] else None,
+        mean_response=int(head["response_sum"]) / int(head["delay_count"]) if responses else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,

@@ -26,11 +26,11 @@ from packenv.results.result import KINDS, Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs import comparison_tables, run_charts
 from packenv.runs.chance import seeds_for
+from packenv.runs.delay_classes import by_label, by_size, labels_of, mean_by_class
 from packenv.runs.measures import COMPLETION, JOBS, MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
 from packenv.runs.run import Run, runs_of
 from packenv.runs.runner import RunOptions, run_all
-from packenv.runs.size_classes import by_size, mean_by_size
-from packenv.runs.statistics import Interval, mean_and_half, ratio_of_means
+from packenv.runs.statistics import DOUBT, DOUBT_IN_LOOKS, Interval, mean_and_half, ratio_of_means
 from packenv.runs.story import story_of, verdict_of
 from packenv.runs.sweep import Sweep, at_each_load, check_measure, several_loads
 from packenv.simulation import setting_of
@@ -74,7 +74,7 @@ class Evaluation:
         """
         wide = []
         for runs in groups:
-            mean, half = mean_and_half([run.mean_queue for run in runs])
+            mean, half = mean_and_half([run.mean_queue for run in runs], DOUBT_IN_LOOKS)
             if mean and half and half > (self.options.until or math.inf) * mean and verdict_of(runs) != UNSTABLE:
                 wide.append(runs[0].policy)
         return wide
@@ -99,7 +99,7 @@ class Evaluation:
         """Measure the runs of one policy or more."""
         of = self.options
         to_the_end = of.drain or (of.slots is None and self.workload.at_once)
-        shown = of.backlog, of.cutoff, of.by_size, of.slowdown_bound
+        shown = of.backlog, of.cutoff, of.by_size, of.by, of.slowdown_bound
         wide = tuple(self.too_wide(groups))
         return Comparison(self.workload, groups, *shown, self.duration_aware, to_the_end, of.until, wide)
 
@@ -158,8 +158,13 @@ def evaluation(
         raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
     if options.estimate_error is not None:
         workload = misjudged(workload, options.estimate_error)
-    if options.backlog is not None and options.by_size:
-        raise ArgumentError("`by_size` needs arrival times, and `backlog` has none: leave one out")
+    for name in ("by_size", "by"):
+        if options.backlog is not None and getattr(options, name):
+            raise ArgumentError(f"`{name}` needs arrival times, and `backlog` has none: leave one out")
+    if options.by is not None:
+        if workload.jobs is None:
+            raise ArgumentError(f"`by`: {workload.name} is random, and its tasks have no labels: `by_size` has classes of sizes")
+        labels_of(workload, workload.jobs, options.by)
     # Options that do not go with the workload.
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
@@ -174,6 +179,8 @@ def evaluation(
         "schedule": schedule
         or has_jobs
         or options.by_size
+        or options.by is not None
+        or workload.recorded_waits is not None
         or (jobs_schedule and workload.jobs is not None)
         or (devices_schedule and workload.has_devices),
         "backlog": options.backlog,
@@ -249,6 +256,7 @@ class Comparison(Showable):
     backlog: int | None = None
     cutoff: float | None = None  # seconds
     by_size: bool = False
+    by: str | None = None
     slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
     duration_aware: tuple[str, ...] = ()  # policies that know durations
     to_the_end: bool = False  # runs lasted until all work was done, or nothing could start or end
@@ -283,18 +291,20 @@ class Comparison(Showable):
         slot = self.workload.shown_slot
         seeds = same_jobs(self.workload, self.by_policy, self.cutoff)
         values = [[measured_values(run, same) for run, same in zip(runs, seeds, strict=False)] for runs in self.by_policy]
-        summaries = [summary_of(*group, slot) for group in zip(self.by_policy, values, strict=True)]
+        doubt = DOUBT if self.until is None else DOUBT_IN_LOOKS
+        summaries = [summary_of(*group, slot, doubt) for group in zip(self.by_policy, values, strict=True)]
         records = [*map(record_of, self.all_runs, chain(*values), repeat(slot))]
         # Add recorded waits, and delays by size if wanted.
         if (recorded := comparison_tables.recorded_delays(self.workload)) is not None:
-            for summary in summaries:
-                summary["recorded"] = recorded
-        if self.by_size:
-            classes = by_size(self.workload, self.by_policy)
-            for record, classes_of_run in zip(records, chain(*classes), strict=True):
-                record["by_size"] = classes_of_run
-            for summary, group in zip(summaries, classes, strict=True):
-                summary["by_size"] = mean_by_size(group)
+            for summary, runs in zip(summaries, self.by_policy, strict=True):
+                summary |= {"recorded": recorded} | comparison_tables.likeness(self.workload, runs)
+        classes = {"by_size": by_size(self.workload, self.by_policy)} if self.by_size else {}
+        classes |= {} if self.by is None else {"by_label": by_label(self.workload, self.by_policy, self.by)}
+        for key, by_policy in classes.items():
+            for record, of_run in zip(records, chain(*by_policy), strict=True):
+                record[key] = of_run
+            for summary, group in zip(summaries, by_policy, strict=True):
+                summary[key] = mean_by_class(group)
         return summaries, records
 
     @property

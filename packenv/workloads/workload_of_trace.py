@@ -161,7 +161,9 @@ def workload_of_trace(
         notes=notes,
         believed=_believed(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
-        file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
+        file_records=Records(
+            None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit, recorded.labels
+        ),
         left_out_share=1 - float(fits.mean()),
         left_out_work=_share_of_work(jobs, ~fits),
         partitions=partitions,

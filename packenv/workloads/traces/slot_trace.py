@@ -40,6 +40,7 @@ class SlotTrace:
     slot_seconds: str = SLOT_SECONDS
     rows: NDArray[np.int64] | None = None  # (n,) the row of data in the source, from 1
     ids: Any = None  # as in Trace
+    labels: dict[str, Any] = field(default_factory=dict)  # as in Trace
     device_shares: bool = False  # as in Trace
     devices_said: bool = False  # as in Trace
     devices_per_unit: float = 1.0  # as in Trace
