@@ -15,8 +15,7 @@ from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.gangs import gang_in_part
 from packenv.cluster.loop import IN_PART, OVERFULL, overfull_server, runner_for
 from packenv.cluster.measures import delay_values
-from packenv.cluster.rejecting import OTHER_REASONS
-from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
+from packenv.cluster.slots import FINISHED, GROW, LIMIT, OTHER_REASONS, PAUSED
 from packenv.cluster.state import NEVER, NONE, TASK, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
@@ -187,7 +186,7 @@ def simulate(
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
-        raise InputError(f"slowdown_bound is a number of seconds above 0, not {slowdown_bound}")
+        raise InputError(f"slowdown_bound must be a number of seconds above 0, not {slowdown_bound}")
 
     # The cluster and the policy's state before slot 0.
     records = schedule or table is not None or (slowdown_bound is not None and backlog is None)
@@ -294,15 +293,15 @@ def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -
         amount = "" if as_it_is else "; --one-amount (devices=False) counts a server's GPUs as one amount"
         raise InputError(f"{name_of(policy)} does not look for room on devices{amount}")
     if workload.has_gangs and not needs.gangs:
-        alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start by itself"
+        alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start alone"
         raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}{alone}")
 
 
 def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:
     if backlog is not None:
-        raise ArgumentError("`reject` leaves nothing waiting: no `backlog` goes with it")
+        raise ArgumentError("`backlog` does not go with `reject`, which leaves nothing waiting")
     if not needs.rejects:
-        raise ArgumentError(f"{name_of(policy)} keeps a record of waiting tasks: `reject` does not go with it")
+        raise ArgumentError(f"{name_of(policy)} records waiting tasks: `reject` does not go with it")
     jobs = workload.jobs
     if jobs is not None and (jobs.predecessors is not None or jobs.phase is not None):
         raise ArgumentError(f"`reject`: in {workload.name} tasks wait for others, which might be lost")
@@ -311,19 +310,19 @@ def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | 
 def _check_backlog(policy: Any, backlog: int, workload: Workload, table: Jobs | None, waiting_limit: int) -> None:
     """Raise InputError for a backlog with tables, gangs, or all-knowing policies (`table`)."""
     if workload.jobs is not None:
-        raise InputError(f"a backlog goes with random workloads: the tasks of {workload.name} come when its table says")
+        raise InputError(f"a backlog needs a random workload: the tasks of {workload.name} have fixed arrival times")
     if not 1 <= backlog <= waiting_limit:
         raise InputError(f"backlog must lie between 1 and {waiting_limit}, the most that may wait, not {backlog}")
     if workload.has_gangs:
-        raise ArgumentError("`backlog` lets single tasks arrive: no gangs go with it")
+        raise ArgumentError("`backlog` does not go with gangs")
     if table is not None:
-        raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
+        raise InputError(f"{name_of(policy)} knows all tasks in advance: backlog does not go with it")
 
 
 def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
     if slots is None:
         if workload.jobs is None:
-            raise InputError(f"workload {workload.name} has no last arrival: say how many slots to simulate")
+            raise InputError(f"workload {workload.name} has no last arrival: give the number of slots")
         return int(workload.jobs.arrival[-1]) + 1
     if slots < 1:
         raise InputError(f"slots must be at least 1, not {slots}")

@@ -11,13 +11,12 @@ from typing import Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import CONTEST, POLICY
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import MOST_REFUSALS, note_left_out
-from packenv.cli.outputs import FileOf, Outputs, output_options
-from packenv.errors import ArgumentError, InputError
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
+from packenv.errors import ArgumentError, CommandError, InputError
 from packenv.files import atomic_path
 from packenv.options.shared import ProcessOptions
 from packenv.options.verbs import LeaderboardOptions
@@ -76,38 +75,38 @@ def leaderboard(
     """
     outputs.check(log, page)
     check_page(page)
-    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, Matrix, competition
+    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, Matrix, entries_of, play
     from packenv.runs.log import RunLog
     from packenv.runs.runner import RunsFailed
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
 
     check_tensorboard(tensorboard)
     try:
-        prepared = competition(texts or DEFAULT_WORKLOADS, policies, options)
+        entries = entries_of(texts or DEFAULT_WORKLOADS, policies, options)
     except ArgumentError as error:
-        raise InputError(advised(texts, options.slots, error)) from None
-    for entry in prepared.entries:
+        raise advised(texts, options.slots, error) from None
+    for entry in entries:
         note_left_out(entry.contest.workload)
     run_options, run_log = runs_in(where), RunLog(log)
-    board = prepared.play(run_options, run_log)
+    board = play(entries, options, run_options, run_log)
     if options.judge and not options.matrix:
         click.echo("packenv: runs done; judging the load that each policy supports (--no-judge skips this)", err=True)
         board = board.judged(run_options, run_log)
-    shown = Matrix(board) if options.matrix else board
+    shown = Matrix(board.rankings, board.reference) if options.matrix else board
     outputs.show(shown)
 
     def write_events(folder: str) -> None:
-        for standing in board.standings:
+        for contest, standing in board.standings:
             if standing.runs:
-                write_tensorboard(folder, standing.contest.name, standing.policy, standing.runs)
+                write_tensorboard(folder, contest.name, standing.policy, standing.runs)
 
     outputs.write(shown, (page, lambda path: write_page(path, shown.markdown())), (tensorboard, write_events))
-    if any(standing.failed for standing in board.standings):
+    if any(standing.failed for _, standing in board.standings):
         raise RunsFailed("some standings are missing, because runs failed (see above)")
 
 
-def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
-    """Return the message, with commands that work if a table is refused.
+def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> InputError:
+    """Return the error, with commands that work if a table is refused.
 
     Columns of a table are passed to `packenv trace convert`.
     """
@@ -118,14 +117,15 @@ def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
             contest(text, slots)
         except ArgumentError as refused:
             if commands := _working_commands(text, slots, refused):
-                return f"{refused.of_options(advised=False)}; this works: {commands}"
+                return CommandError(refused.of_options(advised=False), *commands)
             source = source_and_settings(text)[0]
-            return refused.of_options().replace("--columns ", f"packenv trace convert {source} {_converted(source)} --columns ")
-    return error.of_options()
+            converting = f"packenv trace convert {source} {_converted(source)} --columns "
+            return InputError(refused.of_options().replace("--columns ", converting))
+    return InputError(error.of_options())
 
 
-def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None:
-    """Return the typed command with settings that fix `error`, or None.
+def _working_commands(text: str, slots: int, error: ArgumentError) -> list[str]:
+    """Return the typed command with settings that fix `error`, if any.
 
     A conversion that names columns may come first.
     """
@@ -136,7 +136,7 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None
     with TemporaryDirectory() as folder:
         for _ in range(MOST_REFUSALS):
             if not error.remedy:
-                return None
+                return []
             # Apply the remedy, to the conversion or to the settings.
             reading |= {key: value for key, value in error.remedy.items() if key in OF_CONVERSION}
             settings = {key: value for key, value in error.remedy.items() if key not in OF_CONVERSION}
@@ -153,17 +153,17 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None
             except ArgumentError as another:
                 error = another
             except InputError:
-                return None
+                return []
             else:
                 break
         else:
-            return None
+            return []
     options = [word for key, value in reading.items() for word in (f"--{key.replace('_', '-')}", value)]
     new = f"{_converted(source) if reading else source}{behind}"
     words = [new if word == text else word for word in click.get_current_context().find_root().obj or []]
     converting = shlex.join(["packenv", "trace", "convert", source, _converted(source), *options])
     typed = shlex.join(["packenv", *words])
-    return f"{converting}; and then: {typed}" if reading else typed
+    return [converting, typed] if reading else [typed]
 
 
 def _converted(source: str) -> str:

@@ -116,10 +116,7 @@ def serve_until_decision(rules: ConfigurationRules, b: Batch) -> None:
 
 @fused
 def next_of_pass(rules: ConfigurationRules, b: Batch, start: int) -> int:
-    """Return the pass's next server, or NONE.
-
-    VQS visits all servers, VQS-BF only servers on which a task starts.
-    """
+    """Return the next server (VQS-BF: with starts), or NONE."""
     if rules.rule == VQS:
         return start if waiting(b.c) > 0 and start < server_count(b.c) else NONE
     return next_with_room(b.c, start)
@@ -245,7 +242,7 @@ def layout(
 ) -> Layout:
     """Return Configuration's layout, for (L, D) units of capacity."""
     if not sizes.levels:
-        raise InputError("configurations are of the partition's types: Configuration has J, not types")
+        raise InputError("Configuration takes J, not types")
     maximal = one_of("configurations", configurations, SETS) == 1
     rules = ConfigurationRules(one_of("rule", rule, RULES), int(maximal))
     full = options.observation == "full"

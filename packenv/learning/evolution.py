@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from packenv.envs.registration import find_definition, find_vector_class
 from packenv.errors import InputError
-from packenv.executors.choose import PROCESSES, executor
+from packenv.executors.local import PROCESSES, executor
 from packenv.executors.pieces import Pieces
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
@@ -188,7 +188,7 @@ class Evolution:
         if self.settings.start is not None:
             agent, kind = load_agent(self.settings.start), self.settings.environment
             if agent.definition.follows_jobs != find_definition(kind).follows_jobs:
-                raise InputError(f"{agent.name}: it learned in {agent.kind}, whose features are not those of {kind}")
+                raise InputError(f"{agent.name}: it learned in {agent.kind}, which has other features than {kind}")
             self.search.mean = as_vector(weights_of_agent(agent, self.settings.network, self.first, self.layout))
         line = None
         if self.settings.imitate is not None:

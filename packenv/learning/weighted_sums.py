@@ -37,7 +37,7 @@ def first_weights(kind: str, layout: Layout) -> Weights:
     if kind == "sum":
         return sums
     if layout.features.waiting is None:
-        raise ArgumentError("the varying network reads how many tasks wait, which the context does not say: choose `network` sum")
+        raise ArgumentError("the varying network needs the number of waiting tasks, not in the context: choose `network` sum")
     return sums | {"actor.per_waiting": np.zeros(features, np.float32)}
 
 
@@ -66,10 +66,7 @@ def as_weights(vector: Doubles, like: Weights) -> Weights:
 
 
 def weights_of_agent(agent: SavedAgent, kind: str, like: Weights, layout: Layout) -> Weights:
-    """Return a saved agent's weights to begin with.
-
-    `varying` also begins from a `sum`. New features have weights of 0. Raises InputError for another kind of network.
-    """
+    """Return a saved agent's weights to begin with (InputError)."""
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     saved = with_later_features(agent.weights, features, context, agent.context)
     if kind == "varying" and agent.network == "sum":

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.forms import form
 from packenv.content.page import Charts, check_kind
 from packenv.content.showable import Showable
+from packenv.content.tables import form
 from packenv.errors import InputError
 from packenv.results.delays import Delays
 from packenv.results.job_times import JobTimes
@@ -194,7 +194,7 @@ class Result(Showable):
     def _workload(self, workload: Workload | None) -> Workload:
         workload = workload or self.played
         if workload is None:
-            raise InputError(f"the result of {self.policy} comes from another process: say which workload was run (workload=…)")
+            raise InputError(f"the result of {self.policy} comes from another process: pass workload=…")
         return workload
 
     def _need_schedule(self) -> None:

@@ -12,14 +12,14 @@ from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import LONG, NONE, WIDE, estimate, is_wide, lasting_estimate, listed, number
 from packenv.results.job_times import eligible_slots
 from packenv.results.response import SLOWDOWN_BOUND
-from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
+from packenv.results.result import Result
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.delay_classes import TIMES as CLASS_TIMES
 from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
-from packenv.runs.statistics import certainly_below
+from packenv.runs.statistics import certainly_below, ratio_of_means
 from packenv.theory.completion.bound import SHOWN_AS
 
 if TYPE_CHECKING:
-    from packenv.results.result import Result
     from packenv.runs.comparison import Comparison
     from packenv.workloads.workload import Workload
 
@@ -70,10 +70,10 @@ def spare_headings(table: str) -> list[str]:
 
 def tables_of(comparison: Comparison) -> list[Table]:
     """Return the tables of queues and delays, sizes, whole jobs and data."""
-    times, cutoff = times_of(comparison), comparison.cutoff or 0.0
+    times, cutoff = times_of(comparison), comparison.options.cutoff or 0.0
     parts = "times" if times.long else times.unit
     unit = "slots" if comparison.workload.slot_seconds is None else "s"
-    bound = f"{comparison.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
+    bound = f"{comparison.options.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
     titles = {
         QUEUE: f"delays{times.in_unit}{times.slot}",
         BATCH: f"bounded slowdown, runs below {bound} as if they took that; response{times.in_unit}",
@@ -83,8 +83,8 @@ def tables_of(comparison: Comparison) -> list[Table]:
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
     size = "size" if comparison.workload.D == 1 else "the largest share of the largest server that a task needs"
-    by = {"by_size": (size, "size up to")} if comparison.by_size else {}
-    by |= {} if comparison.by is None else {"by_label": (comparison.by, comparison.by)}
+    by = {"by_size": (size, "size up to")} if comparison.options.by_size else {}
+    by |= {} if comparison.options.by is None else {"by_label": (comparison.options.by, comparison.options.by)}
     classes = [
         classes_table(f"delays{times.in_unit} by {what}", key, heading, comparison, times) for key, (what, heading) in by.items()
     ]
@@ -109,8 +109,8 @@ def table_names(comparison: Comparison) -> list[str]:
     """Return the names of the tables of measures with values."""
     first = comparison.by_policy[0][0]
     jobs = [JOBS] if first.jobs is not None else []
-    classes = [CLASSES] if jobs and comparison.cutoff is not None else []
-    batch = comparison.slowdown_bound is not None or comparison.workload.processors is not None
+    classes = [CLASSES] if jobs and comparison.options.cutoff is not None else []
+    batch = comparison.options.slowdown_bound is not None or comparison.workload.processors is not None
     return [
         QUEUE,
         *([BATCH] if batch and first.response is not None else []),
@@ -168,7 +168,11 @@ def answer_of(comparison: Comparison) -> list[str]:
     Measures the mean completion of jobs or the mean delay. Also names policies that know durations. Empty unless all tasks
     started.
     """
-    if comparison.workload.jobs is None or comparison.backlog is not None or any(run.waiting for run in comparison.all_runs):
+    if (
+        comparison.workload.jobs is None
+        or comparison.options.backlog is not None
+        or any(run.waiting for run in comparison.all_runs)
+    ):
         return []
     key, heading = (
         (COMPLETION, "mean completion time of jobs") if JOBS in table_names(comparison) else ("mean_delay", "mean wait")
@@ -178,7 +182,7 @@ def answer_of(comparison: Comparison) -> list[str]:
         return []
     estimated = comparison.workload.jobs.estimate is not None
 
-    def told(names: Sequence[str]) -> str:
+    def known_durations(names: Sequence[str]) -> str:
         return duration_aware_sentence([name for name in comparison.duration_aware if name in names], estimated)
 
     (_, best), (_, second), *_ = sorted(means, key=lambda pair: pair[0])
@@ -187,7 +191,7 @@ def answer_of(comparison: Comparison) -> list[str]:
     if ratio.mean is None or ratio.mean > EQUAL:
         equal = [name for mean, name in means if mean * EQUAL <= min(means)[0]]
         have = f"the same {heading}" if len(equal) == len(means) else f"the shortest {heading}"
-        return [f"{listed(equal)} have {have}, {least}.{told(equal)}"]
+        return [f"{listed(equal)} have {have}, {least}.{known_durations(equal)}"]
     sentence = f"{best} has the shortest {heading}, {least}: {100 * (1 - ratio.mean):.3g} % less than {second}, the next"
     if ratio.low is not None and ratio.high is not None:
         ends = f"{100 * (1 - ratio.high):.3g} to {100 * (1 - ratio.low):.3g} %"
@@ -196,13 +200,13 @@ def answer_of(comparison: Comparison) -> list[str]:
         )
     elif all(record["seeds"] == 1 for record in comparison.summaries):
         sentence += " (one run of each)"
-    return [f"{sentence}.{told([best, second])}"]
+    return [f"{sentence}.{known_durations([best, second])}"]
 
 
 def duration_aware_sentence(names: Sequence[str], estimated: bool) -> str:
     """Return a sentence on policies that know durations."""
-    what = "an estimate of how long each task takes" if estimated else "how long each task takes"
-    return f" {listed(names)} {'is' if len(names) == 1 else 'are'} told {what}." if names else ""
+    what = "estimated" if estimated else "true"
+    return f" {listed(names)} {'uses' if len(names) == 1 else 'use'} {what} durations of tasks." if names else ""
 
 
 def legend(comparison: Comparison) -> list[str]:
@@ -216,16 +220,16 @@ def legend(comparison: Comparison) -> list[str]:
     if comparison.drained:
         marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
-        marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
-    endless = comparison.backlog is None and not comparison.drained and not comparison.to_the_end
+        marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and the waiting tasks")
+    endless = comparison.options.backlog is None and not comparison.drained and not comparison.to_the_end
     if endless and any(record["verdict"] == UNDECIDED for record in summaries):
-        marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
+        marks.append("undecided: the runs are too short to show whether the queue keeps growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
         when, hint = ("to the end", "") if comparison.to_the_end else ("when the table ended", " (--drain: of all)")
         marks.append(f"not started {when}: {_not_started(comparison)}; delays are of the others{hint}")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
         marks.append(
-            "makespan –: not all jobs ended; completion times are of those that did: too short"
+            "makespan –: not all jobs ended; completion times are of the others, and too short"
             + ("" if comparison.to_the_end else " (--drain: until all have)")
         )
     return marks
@@ -244,7 +248,7 @@ def over_first(comparison: Comparison) -> list[str]:
     key, summaries = comparison.usual_measure, comparison.summaries
     of_jobs = key == COMPLETION
     lasting = [record["policy"] for record in summaries if (record["makespan"] if of_jobs else record["verdict"] != UNSTABLE)]
-    if comparison.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
+    if comparison.options.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
         return []
     ratios = {policy: comparison.ratio(policy, lasting[0]) for policy in lasting[1:]}
     known = [f"{policy} {ratio}" for policy, ratio in ratios.items() if ratio.mean is not None]
@@ -279,7 +283,7 @@ def recorded_delays(workload: Workload) -> Record | None:
 
     A gang counts once. None if there are none.
     """
-    waits = workload.recorded_waits
+    waits = workload.provenance.recorded_waits
     if waits is None or workload.jobs is None:
         return None
     waits = waits[workload.jobs.leads]
@@ -297,10 +301,10 @@ def likeness(workload: Workload, runs: Sequence[Result]) -> Record:
     shortest = SHORT_WAIT / (workload.slot_seconds or 1.0)
     correlations, tenfold = [], []
     for run in runs:
-        assert workload.recorded_waits is not None and workload.jobs is not None and run.schedule is not None
+        assert workload.provenance.recorded_waits is not None and workload.jobs is not None and run.schedule is not None
         jobs = workload.jobs.first(len(run.schedule.start))
         started = (run.schedule.start >= 0) & jobs.leads
-        recorded = workload.recorded_waits[: len(jobs)][started]
+        recorded = workload.provenance.recorded_waits[: len(jobs)][started]
         simulated = (run.schedule.start - eligible_slots(jobs, run.schedule))[started]
         if len(recorded) == 0:
             return dict.fromkeys(LIKENESS)
@@ -343,7 +347,7 @@ def unlike_the_log(comparison: Comparison) -> list[str]:
 
 def classes_table(title: str, key: str, heading: str, comparison: Comparison, times: Times) -> Table:
     """Return a row for each class of each policy, with the recorded waits of a log."""
-    recorded = comparison.workload.recorded_waits is not None
+    recorded = comparison.workload.provenance.recorded_waits is not None
     shown = {name: text for name, text in CLASS_TIMES.items() if recorded or name != "recorded"}
     columns = numbers(heading, "tasks", *shown.values(), *(["ratio"] if recorded else []))
     columns[0] = columns[0] if key == "by_size" else Column(heading)
@@ -358,3 +362,61 @@ def classes_table(title: str, key: str, heading: str, comparison: Comparison, ti
 
 def _ratio(simulated: float | None, recorded: float | None) -> str:
     return NONE if simulated is None or not recorded else f"{simulated / recorded:.3g}"
+
+
+def verdict_of(runs: Sequence[Result]) -> str:
+    """Return the verdict on all seeds together."""
+    return combine(run.verdict for run in runs).kind
+
+
+def all_done(runs: Sequence[Result]) -> bool:
+    """Return whether all work was done, so an open verdict is harmless."""
+    return all(run.completed == run.arrived for run in runs)
+
+
+def none_waited(runs: Sequence[Result]) -> bool:
+    """Return whether each task started on arrival, as far as measured."""
+    return all(run.mean_queue == 0 and run.waiting == 0 for run in runs)
+
+
+def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
+    """Return a sentence on all runs.
+
+    Such as `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`. The difference is of the
+    two stable policies with the shortest queues, if its 95 % interval excludes 0.
+    """
+    named = {kind: [runs for runs in by_policy if verdict_of(runs) == kind] for kind in (UNSTABLE, STABLE)}
+    others = [runs for runs in by_policy if verdict_of(runs) not in named]
+    parts = []
+    for kind, singular, plural in ((UNSTABLE, "falls behind", "fall behind"), (STABLE, "keeps up", "keep up")):
+        if named[kind]:
+            parts.append(f"{_listed(named[kind])} {singular if len(named[kind]) == 1 else plural}")
+    if len(named[STABLE]) > 1:
+        parts[-1] += _best(named[STABLE])
+    for words in sorted(set(map(_undecided, others))):
+        parts.append(f"{_listed([runs for runs in others if _undecided(runs) == words])} {words}")
+    return "; ".join(parts)
+
+
+def _undecided(runs: Sequence[Result]) -> str:
+    """Return the words for a policy without a verdict."""
+    if all_done(runs):
+        return "did all the work"
+    if none_waited(runs):
+        return "kept no task waiting"
+    return "not decided" if verdict_of(runs) == UNDECIDED else "kept tasks waiting"
+
+
+def _listed(groups: Sequence[Sequence[Result]]) -> str:
+    return listed([runs[0].policy for runs in groups])
+
+
+def _best(groups: Sequence[Sequence[Result]]) -> str:
+    queues = [(runs[0].policy, [run.mean_queue for run in runs]) for runs in groups]
+    if any(value is None for _, values in queues for value in values) or len({len(values) for _, values in queues}) > 1:
+        return ""
+    (best, shortest), (second, next_shortest), *_ = sorted(queues, key=lambda pair: sum(value or 0.0 for value in pair[1]))
+    ratio = ratio_of_means(shortest, next_shortest)
+    if ratio.mean is None or ratio.high is None or not certainly_below(ratio, 0.995):
+        return ""
+    return f", {best} with {100 * (1 - ratio.mean):.0f} % fewer tasks waiting than {second}"

@@ -60,7 +60,7 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
             jobs = workload.played_jobs(run.seed, len(run.schedule.start))
             size = scalar_size(jobs.demand, workload.servers)
             bounds = class_bounds(size) if bounds is None else bounds
-            classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds, workload.recorded_waits)
+            classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds, workload.provenance.recorded_waits)
             names = [f"{bound / UNIT * workload.servers.size_unit:.4g}" for bound in bounds.tolist()]
             measured[-1].append(_plain(names, classes))
     return measured
@@ -85,7 +85,7 @@ def by_label(workload: Workload, by_policy: Sequence[Sequence[Result]], by: str)
                 names = [labels[n] for n in often[:MOST_LABELS]] + [OTHERS] * (len(labels) > MOST_LABELS)
             place = {name: n for n, name in enumerate(names)}
             of = np.array([place.get(label, len(names) - 1) for label in labels], np.int64)[code]
-            classes = _delays(jobs, run.schedule, of, names, run.warmup, workload.recorded_waits, jobs.leads)
+            classes = _delays(jobs, run.schedule, of, names, run.warmup, workload.provenance.recorded_waits, jobs.leads)
             measured[-1].append(_plain(names, classes))
     return measured
 
@@ -95,7 +95,7 @@ def labels_of(workload: Workload, jobs: Jobs, by: str) -> tuple[Ints, list[str]]
 
     Raises InputError if the tasks have no labels `by`.
     """
-    records = workload.file_records
+    records = workload.provenance.file_records
     labelled = None if records is None else records.labelled(by)
     if labelled is not None:
         return labelled[0][: len(jobs)], labelled[1]

@@ -1,11 +1,11 @@
-"""Windows of a log: consecutive jobs from a random start, by seed."""
+"""Tables made from others: windows of a log, and arrivals that are faster or slower."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,16 +34,16 @@ class Windows:
     def __post_init__(self) -> None:
         table, name = self.workload.jobs, self.workload.name
         if table is None:
-            raise InputError(f"windows: {name} is a stream of tasks, and they are taken from a table of jobs")
+            raise InputError(f"windows: {name} is a stream of tasks, but windows are parts of a table of jobs")
         if any(column is not None for column in (table.job, table.phase, table.predecessors, table.home, table.gang)):
-            raise InputError(f"windows: the tasks of {name} belong to jobs, or have places; a window is of single tasks")
+            raise InputError(f"windows: the tasks of {name} belong to jobs or have home servers, but windows need single tasks")
         if not 0 <= self.between[0] < self.between[1] <= 1:
             raise InputError(f"windows: between must be two shares of the table, the lower one first, not {self.between}")
         first, last = self._ends(len(table))
         there = "" if self.between == (0.0, 1.0) else f" in {self.between}"
         if not 1 <= self.jobs <= last - first:
             few = f"{name} has {last - first:,} jobs{there}"
-            raise InputError(f"jobs={self.jobs}: {few}; a window is of so many in a row: from 1 to {last - first:,}")
+            raise InputError(f"jobs={self.jobs}: {few}; a window has from 1 to {last - first:,} tasks in a row")
 
     def __call__(self, seed: int) -> Jobs:
         return self.window(seed)[0]
@@ -79,3 +79,41 @@ class Windows:
 
     def _ends(self, jobs: int) -> tuple[int, int]:
         return round(self.between[0] * jobs), round(self.between[1] * jobs)
+
+
+def spread(jobs: Jobs, times: float) -> Jobs:
+    """Multiply the arrival slots by `times`."""
+    return replace(jobs, arrival=np.floor(jobs.arrival * times).astype(np.int64))
+
+
+def spread_draw(draw: Callable[[int], Jobs], times: float) -> Callable[[int], Jobs]:
+    """Spread the tables of a function, which stays `Lasting`."""
+    return (LastingSpread if isinstance(draw, Lasting) else Spread)(draw, times)
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """Function from a seed to a part of an endless stream."""
+
+    def longer(self, times: int) -> Callable[[int], Jobs]:
+        """Return the function whose tables are `times` as long."""
+        ...
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Function from a seed to a table with spread arrivals."""
+
+    draw: Any  # a function from a seed to a table
+    times: float
+
+    def __call__(self, seed: int) -> Jobs:
+        return spread(self.draw(seed), self.times)
+
+
+@dataclass(frozen=True)
+class LastingSpread(Spread):
+    """Spread of a function whose tables can be longer."""
+
+    def longer(self, times: int) -> LastingSpread:
+        return replace(self, draw=self.draw.longer(times))

@@ -164,9 +164,9 @@ def test_a_policy_cannot_overfill_a_device() -> None:
         ((1, -5, 0), "row 0: a negative share of a device"),
         ((2, 500, 0), "row 0: shares of several devices: a task has a share of one, or whole ones"),
         ((1, 0, 4), "row 0: a kind of device without a name"),
-        ((3, 0, 0), "row 0: 3 whole devices: no server has these beside a demand of its size"),
-        ((1, 1100, 0), "row 0: 1100 of one device: no server has these beside a demand of its size"),
-        ((1, 0, 2), "row 0: 1 whole device of T4: no server has these beside a demand of its size"),
+        ((3, 0, 0), "row 0: 3 whole devices: no server has these devices and its demand"),
+        ((1, 1100, 0), "row 0: 1100 of one device: no server has these devices and its demand"),
+        ((1, 0, 2), "row 0: 1 whole device of T4: no server has these devices and its demand"),
     ],
 )
 def test_needs_that_cannot_be(need: tuple[int, int, int], problem: str) -> None:
@@ -187,7 +187,7 @@ def test_servers_that_are_not_known_and_policies_that_do_not_look() -> None:
             workload.with_(servers=servers)
     counted = Servers([[1, 2], [1, 0]]).with_devices_of(1, 1.0)
     assert counted.devices is not None and counted.devices.tolist() == [[2, 1000, -1], [0, 1000, -1]]
-    with pytest.raises(InputError, match=r"server 0: 1.5 devices are no whole number"):
+    with pytest.raises(InputError, match=r"server 0: 1.5 devices is not a whole number"):
         Servers([[1, 1.5]]).with_devices_of(1, 1.0)
 
 
@@ -214,7 +214,7 @@ def test_what_does_not_start_is_lost_and_counted() -> None:
     assert (result.started, result.waiting) == (2, 0) and result.schedule is not None
     assert result.schedule.start.tolist() == [0, -1, 2, -1, -1]
     assert result.schedule.devices is not None and result.schedule.devices.tolist() == [3, 0, 1, 0, 0]
-    assert result.rejected == {"resource 0": 1, "resource 1": 0, "kind": 1, "several": 1}  # the sum of devices is no name here
+    assert result.rejected == {"resource 0": 1, "resource 1": 0, "kind": 1, "several": 1}  # the sum of devices is not a name here
     named = packenv.simulate(workload.with_(resources=("cpu", "gpu")), "bf-j", reject=True)
     assert named.rejected == {"cpu": 1, "gpu": 1, "kind": 0, "several": 1}
     frame = result.to_frame("schedule").to_pydict()
@@ -280,7 +280,7 @@ def test_tasks_with_room_are_not_lost(name: str, kind: str) -> None:
 
 def test_where_nothing_can_be_turned_away() -> None:
     workload = packenv.workload("paper/fig4b", intensity=0.5)
-    with pytest.raises(InputError, match="vqs keeps a record of waiting tasks: `reject` does not go with it"):
+    with pytest.raises(InputError, match="vqs records waiting tasks: `reject` does not go with it"):
         packenv.simulate(workload, "vqs", 100, reject=True)
     with pytest.raises(InputError, match="no `backlog` goes with it"):
         packenv.simulate(workload, "bf-js", 100, reject=True, backlog=5)

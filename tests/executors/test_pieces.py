@@ -17,11 +17,9 @@ import pytest
 import packenv
 from packenv.errors import InputError
 from packenv.executors import shared as sharing
-from packenv.executors.choose import executor
-from packenv.executors.local import LocalProcesses, ThisProcess
+from packenv.executors.local import LocalProcesses, ThisProcess, executor
 from packenv.executors.pieces import PIECE, Pieces
-from packenv.executors.shared import Bytes, Sharing
-from packenv.executors.shipped_modules import ShippedModules, modules_to_ship
+from packenv.executors.shared import Bytes, Sharing, ShippedModules, modules_to_ship
 
 
 def half(number: int) -> float:
@@ -193,7 +191,7 @@ def test_executors_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(executor(processes=1), ThisProcess) and isinstance(executor(1), ThisProcess)
     with executor(2) as two:
         assert isinstance(two, LocalProcesses) and two.workers == 2
-    with pytest.raises(InputError, match="executor: 2 processes or processes=3: say one of them"):
+    with pytest.raises(InputError, match="executor: 2 processes or processes=3: give one of them"):
         executor(2, processes=3)
     with pytest.raises(InputError, match="no executor 'dask': processes, ray or ray://HOST:PORT"):
         executor("dask")

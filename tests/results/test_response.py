@@ -72,7 +72,7 @@ def test_shown_where_asked_and_in_records() -> None:
     assert "slowdown" not in str(plain.table())
     assert "slowdown" in str(packenv.evaluate(workload, ["fifo-ff"], drain=True, slowdown_bound=10).table())
     assert "slowdown" in str(packenv.evaluate(workload.with_(processors=256), ["fifo-ff"], drain=True).table())
-    with pytest.raises(InputError, match="slowdown_bound is a number of seconds above 0, not 0"):
+    with pytest.raises(InputError, match="slowdown_bound must be a number of seconds above 0, not 0"):
         packenv.simulate(workload, "fifo-ff", slowdown_bound=0)
 
 

@@ -15,7 +15,7 @@ from packenv.content.charts import LineChart
 from packenv.content.tables import Table, numbers
 from packenv.options.verbs import MOST_SEEDS
 from packenv.report.tables import latex_of
-from packenv.runs.comparison import FEWEST_SEEDS
+from packenv.runs.evaluate import FEWEST_SEEDS
 from packenv.runs.statistics import DOUBT_IN_LOOKS, mean_and_half
 from packenv.runs.sweep import Sweep
 from packenv.workloads.laws import ARRIVALS, Discrete, Geometric, parse_arrivals
@@ -65,7 +65,7 @@ def test_figure(sweep: Sweep, measure: str) -> None:
         assert [point.shape == "x" for point in line.points] == [row["verdict"] == "unstable" for row in rows]
         assert [not point.filled for point in line.points] == [row["verdict"] == "undecided" for row in rows]
         assert max(line.high) <= chart.top and min(line.y) > chart.bottom > 0, "nothing leaves a logarithmic chart"
-    with pytest.raises(packenv.InputError, match=r"'mean_queu' is no measure of a figure .* did you mean mean_queue"):
+    with pytest.raises(packenv.InputError, match=r"'mean_queu' is not a measure of a figure .* did you mean mean_queue"):
         sweep.charts("mean_queu")
 
 

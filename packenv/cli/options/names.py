@@ -16,7 +16,7 @@ from packenv.catalogue import OF_FILES
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number, read_seconds, read_share
-from packenv.inputs.standard_input import STANDARD_INPUT
+from packenv.inputs.text_files import STANDARD_INPUT
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import check_text, described, registered
 from packenv.workloads.named.registry import check_source, names
@@ -57,7 +57,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         seconds = read_seconds(str(value))
         if seconds is None:
-            self.fail(f"{value!r} is no length of time such as 10s, 2min or 2h 30m")
+            self.fail(f"{value!r} is not a length of time such as 10s, 2min or 2h 30m")
         return float(seconds) if seconds > 0 else self.fail(f"must be above 0, not {value}")
 
 

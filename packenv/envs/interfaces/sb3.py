@@ -56,7 +56,7 @@ class QueueRatio(BaseCallback):
         warn_of_threads()
         has_yardstick = [bool(core.yardsticks) for core in self.training_env.get_attr("core", [0])]
         if not all(has_yardstick):
-            raise InputError("QueueRatio: make the environments with yardstick=True: without it they say nothing of the baseline")
+            raise InputError("QueueRatio needs environments with yardstick=True, which measure the baseline")
 
     def _on_step(self) -> bool:
         self._ended += [info for info in self.locals["infos"] if info.get("baseline_queue", -1.0) >= 0]
@@ -208,10 +208,7 @@ class PackVecEnv(VecEnv):
             raise InputError(f"{type(self.env).__name__} has no {attr_name!r}; in training {', '.join(INTENSITIES)} can be set")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method once, and repeat its value per row.
-
-        `action_masks` returns one mask per row.
-        """
+        """Call a method once, and repeat its value (a mask: its row) per row."""
         rows = self._get_indices(indices)
         if method_name == "action_masks":
             return self._masks if indices is None else self._masks[list(rows)]  # type: ignore[return-value]

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packenv.content.charts import Line, LineChart, Rule
-from packenv.content.colours import colours_for
+from packenv.content.charts import Line, LineChart, Rule, colours_for
 from packenv.content.page import Charts, Figure
 from packenv.content.showable import Showable
 from packenv.content.tables import Table, numbers
@@ -65,7 +64,7 @@ class TrainedAgent(Showable):
 
     @property
     def title(self) -> str:
-        return f"{self.path}: {self.keep} agent, of {self.kept_at:,} samples"
+        return f"{self.path}: {self.keep} agent, at {self.kept_at:,} samples"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the agent's measures and the speed of its training."""

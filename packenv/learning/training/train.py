@@ -38,7 +38,7 @@ class Training:
         """Return notices on the guard's theorem and missing columns."""
         workload, guard, lines = self.settings.workload, self.settings.guard, []
         if guard is not None and not guarantee_of(find_policy(guard), setting_of(workload)):
-            lines.append(f"the guard {guard} has no guarantee on {workload.name}: no theorem says that it keeps the queue stable")
+            lines.append(f"the guard {guard} has no guarantee on {workload.name}: no theorem proves its queue stable")
         if find_definition(self.settings.environment).follows_jobs and workload.jobs is not None:
             absent = assumptions(workload.jobs)
             lines += [] if absent is None else [f"{workload.name} has {absent}"]
@@ -119,9 +119,10 @@ def training(
     usual = "bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0"
     against = plan.against or find_definition(settings.environment).defaults.get("baseline", usual)
     find_policy(against)
-    name = plan.name or default_name(settings)
+    source = settings.workload.name.replace("/", "-").replace(":", "-")
+    name = plan.name or f"{settings.environment}-{source}-{settings.way}-{settings.seed}"
     if Path(name).name != name or name in (".", ".."):
-        raise ArgumentError(f"`name` {name}: a name, not a path; `logdir` says where")
+        raise ArgumentError(f"`name` {name} must be a name, not a path: set the folder with `logdir`")
     out = None if plan.out is None else Path(str(plan.out).removesuffix(".safetensors"))
     decided = {"name": name, "out": out, "against": against, "judge_every": judge_every}
     return Training(settings, RunPlan(Path(plan.logdir) / name, command=command, **fields_of(plan) | decided))
@@ -176,8 +177,3 @@ def ends_of(key: str, value: float | Sequence[float]) -> tuple[float, float]:
     if len(ends) not in (1, 2) or not 0 < ends[0] <= ends[-1] < float("inf"):
         raise ArgumentError(f"`{key}` must be a number above 0, or (low, high), not {value!r}")
     return float(ends[0]), float(ends[-1])
-
-
-def default_name(settings: Settings) -> str:
-    workload = settings.workload.name.replace("/", "-").replace(":", "-")
-    return f"{settings.environment}-{workload}-{settings.way}-{settings.seed}"

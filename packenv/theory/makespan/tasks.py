@@ -137,10 +137,7 @@ class Tasks:
         return np.argsort(-(self.tail[: len(self)] + self.service), kind="stable")
 
     def fault(self, start: NDArray[np.integer[Any]], server: NDArray[np.integer[Any]]) -> str | None:
-        """Return the first violated constraint of a schedule, or None.
-
-        Starts (n,) are in slots, -1 for rows that are left out, on servers (n,).
-        """
+        """Return the first violation by starts (n,) on servers (n,), or None."""
         rows = np.flatnonzero(start >= 0)
         wrong = rows[(server[rows] < 0) | (server[rows] >= len(self.capacity))]
         if len(wrong):
@@ -168,9 +165,9 @@ class Tasks:
 def check_known(workload: Workload) -> None:
     """Raise InputError for what the offline optimum does not know."""
     if workload.has_devices:
-        raise InputError("the offline optimum knows no devices; --one-amount (devices=False) makes a server's GPUs one amount")
+        raise InputError("the optimum does not model devices; --one-amount (devices=False) makes a server's GPUs one amount")
     if workload.has_gangs:
-        raise InputError("the offline optimum knows no gangs; --one-by-one (gangs=False) lets their tasks start one by one")
+        raise InputError("the optimum does not model gangs; --one-by-one (gangs=False) lets their tasks start one by one")
 
 
 def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
@@ -182,7 +179,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
     if jobs is None:
         raise InputError(f"workload {workload.name} has no Jobs table: an offline optimum needs all jobs (Workload.tabulated)")
     if jobs.home is not None and jobs.remote_overhead is not None and jobs.remote_overhead.any():
-        raise InputError("the offline optimum knows no remote reading: leave out the column remote_overhead")
+        raise InputError("the optimum does not model remote reading: leave out the column remote_overhead")
     check_known(workload)
     capacity = workload.servers.units
     before, after, nodes = precedence_edges(jobs)
@@ -204,10 +201,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
 
 
 def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
-    """(n,) the least loaded fitting servers (PAPERS §3).
-
-    Workload is service times demand, as shares of the server's capacity, summed over the resources. Ties go to the lower index.
-    """
+    """(n,) the first least loaded fitting servers (PAPERS §3)."""
     load = np.zeros(len(capacity))
     chosen = np.zeros(len(jobs), np.int64)
     for row, demand in enumerate(jobs.demand):

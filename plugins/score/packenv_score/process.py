@@ -118,12 +118,12 @@ class ChildProcess:
             data += more
             if len(data) > LONGEST_ANSWER or PREFIX.unpack_from(data.ljust(PREFIX.size, b"\0"))[1] > LONGEST_ANSWER:
                 self.close()
-                raise CandidateFault("its process writes what is no answer")
+                raise CandidateFault("its process writes an invalid answer")
         kind, length = PREFIX.unpack_from(data)
         body = data[PREFIX.size :]
         if length != len(body):
             self.close()
-            raise CandidateFault("its process writes more than it was asked")
+            raise CandidateFault("its process writes too much")
         # A fault names the temporary folder: cut it out.
         if kind != DONE:
             text = " ".join(body[:WORDS].decode("utf-8", "replace").split())
@@ -137,7 +137,7 @@ class ChildProcess:
         return CandidateFault(f"its process ended {why}")
 
     def close(self) -> None:
-        """End the process, and all that it began."""
+        """End the process and its children."""
         with suppress(OSError):
             os.killpg(self.process.pid, 9)
         with suppress(OSError):
@@ -275,7 +275,7 @@ class Sandboxed:
             after = f"after {self.seconds:g} s it is in slot {head['now']:,}, where {head['waiting']:,} tasks wait"
             raise CandidateFault(f"it is too slow: {pace}; {after}")
         if len(reply) % (8 * START) != 8:
-            raise CandidateFault("its process writes what is no answer")
+            raise CandidateFault("its process writes an invalid answer")
         fault = carry_out(cluster, state.number, state.places, state.tasks, np.array(np.frombuffer(reply, np.int64)))
         if fault:
             raise CandidateFault(f"{AT_FAULT[fault]} in slot {head['now']}")
@@ -315,6 +315,6 @@ def process_of(candidate: Sandboxed) -> ChildProcess:
 
 
 def close_all() -> None:
-    """End the processes of candidates that this one began."""
+    """End the candidates' processes of this process."""
     while _processes:
         _processes.popitem()[1].close()

@@ -12,7 +12,7 @@ import pytest
 from packenv.errors import InputError
 from packenv.jobs import Jobs, Ragged, passed_on
 from packenv.workloads.precedence import precedence_edges
-from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
+from packenv.workloads.traces import Trace, read_trace, write_jobs
 from packenv.workloads.traces.bootstrap import block_bootstrap
 from tests.workloads.traces.samples import CASES, text
 
@@ -142,13 +142,13 @@ def test_order_on_random_graphs(tmp_path: Path) -> None:
 
 
 BAD = [
-    ("predecessors", ["", "9"], "row 2, column predecessors: 9 is no task of this file"),
-    ("predecessors", ["", "-1"], "row 2, column predecessors: -1 is no task of this file"),
+    ("predecessors", ["", "9"], "row 2, column predecessors: 9 is not a task of this file"),
+    ("predecessors", ["", "-1"], "row 2, column predecessors: -1 is not a task of this file"),
     ("predecessors", ["", "0 x"], "row 2, column predecessors: 'x' is not a whole number"),
     ("predecessors", ["", "1"], "row 2, column predecessors: 1 is the task itself"),
     ("predecessors", ["2", "0", "1"], "row 1, column predecessors: they go in a circle: 0 after 2 after 1 after 0"),
     ("predecessors", ["", "2", "1", "2"], "row 2, column predecessors: they go in a circle: 1 after 2 after 1"),
-    ("id,predecessors", ["a,", "b,c"], "row 2, column predecessors: c is no task of this file"),
+    ("id,predecessors", ["a,", "b,c"], "row 2, column predecessors: c is not a task of this file"),
     ("id,predecessors", ["a,b", "b,a"], "row 1, column predecessors: they go in a circle: a after b after a"),
     ("id,predecessors", ["a,", "a,"], "row 2, column id: a occurs more than once"),
     ("id,predecessors", ["a,", ","], "row 2, column id: is empty"),
@@ -192,7 +192,7 @@ def test_converted_traces_read_back(tmp_path: Path, name: str) -> None:
     jobs = jobs_of(file)
     write_jobs(jobs, tmp_path / name, ("cpu",))
     trace = read_trace(tmp_path / name)
-    assert isinstance(trace, SlotTrace) and trace.resources == ("cpu",)
+    assert trace.table is not None and trace.resources == ("cpu",)
     back = trace.jobs().jobs
     assert lists(back.predecessors) == lists(jobs.predecessors) == [[], [0]]
     assert lists(back.home) == lists(jobs.home) == [[], [0]]

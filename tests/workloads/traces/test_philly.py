@@ -13,7 +13,7 @@ from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import Trace, initial_capacities, is_trace, read_trace
-from packenv.workloads.traces.philly_machines import NO_GPU, TWICE, UNKNOWN, read_machine_list
+from packenv.workloads.traces.machines import NO_GPU, TWICE, UNKNOWN_GPUS, read_machine_list
 
 
 def job(submitted: str, *attempts: Any, status: str = "Pass", vc: str = "a") -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_jobs(tmp_path: Path, name: str) -> None:
     [
         ([], "a list of jobs is expected, with at least one"),
         ({"jobs": LOG}, "a list of jobs is expected, with at least one"),
-        ([*LOG, 7], "job 9: is no object with submitted_time, status and attempts"),
+        ([*LOG, 7], "job 9: is not an object with submitted_time, status and attempts"),
         ([{"jobid": "a"}], "job 1, submitted_time: is missing"),
         ([job("7 Oct 2017")], "job 1, submitted_time: '7 Oct 2017' is not a time such as 2017-10-07 01:12:09"),
         ([job("2017-10-07 01:60:00")], "job 1, submitted_time: '2017-10-07 01:60:00' is not a time such as 2017-10-07 01:12:09"),
@@ -120,7 +120,7 @@ def test_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     list_.write_text(MACHINES)
     capacity, names, left_out = read_machine_list(list_)
     assert capacity.tolist() == [[1.0], [0.25], [1.0]] and names == ("m0", "m1", "m4")
-    assert left_out == {NO_GPU: 1, UNKNOWN: 1, TWICE: 1}
+    assert left_out == {NO_GPU: 1, UNKNOWN_GPUS: 1, TWICE: 1}
     assert parse_servers(str(list_)).capacity.tolist() == initial_capacities(list_).tolist() == capacity.tolist()
     out = tmp_path / "out.json"
     stream = ["--sizes", "uniform:0.1:0.2", "--slots", "100", "--servers", str(list_)]

@@ -88,7 +88,7 @@ class Bounded:
         points = np.array((0, *self.points))
         require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
         require(int(law.high[-1]) <= points[-1], f"the size {int(law.high[-1])} has no price")
-        require(not (law.between(points) & ~np.array(self.split)).any(), "sizes occur in a cell that is said to have none")
+        require(not (law.between(points) & ~np.array(self.split)).any(), "sizes occur in a cell that is marked as empty")
         shares, whole = law.spread(points)
         worth = Fraction(sum(price * share for price, share in zip((0, *self.prices), shares, strict=True)), whole)
         require(worth > 0, "the prices are all 0")
@@ -96,10 +96,7 @@ class Bounded:
         return sum((count * price for count, price in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
 
     def whole_price(self, size: int) -> int:
-        """Return a size's whole price; sizes that fit a server cost <= `most`.
-
-        Rounded down. A size beyond the last point, or in a cell marked as empty, costs as much as the point below it.
-        """
+        """Return a size's rounded-down price. Sizes in a server cost <= `most`."""
         i = bisect_left(self.points, size)
         left, low = (self.points[i - 1], self.prices[i - 1]) if i else (0, 0)
         if i == len(self.points) or not (self.split[i] or size == self.points[i]):
