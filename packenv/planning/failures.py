@@ -59,10 +59,7 @@ class Failure(NamedTuple):
     left: Trial  # without those that fail
 
     def change(self, n: int) -> list[float | None]:
-        """Return the growth of goal n's measure, seed by seed.
-
-        None if a run has none.
-        """
+        """Return goal n's growth, seed by seed, None without values."""
         pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # seeds of both
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
@@ -191,10 +188,7 @@ class FailurePlans(Showable):
 
 
 def failure_plans(request: PlanRequest, failing: tuple[int, ...], options: RunOptions, log: PlanLog | None) -> FailurePlans:
-    """Return each policy with and without the failing servers.
-
-    Raises InputError if most tasks fit no other server.
-    """
+    """Return each policy with and without the servers. Raises InputError."""
     left, unfit = without_servers(request.workload, failing)
 
     def compare(policy: str, ask: AskRuns, say: Say) -> Failure:

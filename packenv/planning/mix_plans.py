@@ -124,10 +124,7 @@ class MixPlans(Showable):
         }
 
     def charts(self) -> Charts:
-        """Return charts of each goal's measure against the cost of the mixes.
-
-        Without goals they show whether the queue is stable.
-        """
+        """Return charts of each goal's measure, or stability, against cost."""
         rules = [Rule(float(self.bound.whole), f"any mix: {money(self.bound.whole)} at least")]
         curves = [
             Curve(

@@ -121,10 +121,7 @@ def plan(
 
 
 def server_plans(request: PlanRequest, bound: Fewest, options: RunOptions, log: PlanLog | None) -> ServerPlans:
-    """Return the plan of each policy, from `bound` on.
-
-    `ServerPlans.plans` is empty if no policy meets the goals.
-    """
+    """Return each policy's plan from `bound` on, perhaps none."""
     searches = {search.name: search for search in map(request.search, request.policies)}
     draws: dict[str, Certainty] = {}
     smaller: dict[str, WithoutLargest] = {}

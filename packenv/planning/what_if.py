@@ -54,10 +54,7 @@ def certainty(
 
 
 def block_slots(workload: Workload) -> int:
-    """Return the slots of a block.
-
-    A day if the trace has at least FEWEST_BLOCKS of them, otherwise one of PARTS equal parts.
-    """
+    """Return a block's slots: a day, or one of PARTS parts."""
     assert workload.jobs is not None
     span = int(workload.jobs.arrival[-1] - workload.jobs.arrival[0]) + 1
     day = round(DAY / (workload.slot_seconds or 1.0))
@@ -151,10 +148,7 @@ def common_number(plans: Sequence[Plan]) -> int:
 
 
 def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
-    """Return the trial with `servers` servers, the plan's or a new one.
-
-    A new one uses the seeds of the plan's answer.
-    """
+    """Return the plan's trial with `servers`, or a new one."""
     if plan.servers == servers:
         return plan.at
     first = search.seeds if plan.fresh else 0
@@ -175,10 +169,7 @@ def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]
 
 
 def _less(values: Sequence[float | None], others: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return the differences over common seeds.
-
-    A single run is paired with every seed.
-    """
+    """Return differences over common seeds; a single run pairs with all."""
     count = max(len(values), len(others)) if 1 in (len(values), len(others)) else min(len(values), len(others))
     pairs = zip(islice(cycle(values), count), islice(cycle(others), count), strict=True)
     return tuple(None if a is None or b is None else a - b for a, b in pairs)

@@ -96,10 +96,7 @@ class TableCost:
         return float(share @ self.tasks.jobs.service / self.tasks.jobs.service.sum()) < SMALL
 
     def _best(self, rule: Rule, most: int) -> list[PricedWindow]:
-        """Return the windows that prove most alone, best first.
-
-        Searches all windows, then ever shorter ones inside the best.
-        """
+        """Return the best windows, also shorter ones inside others."""
         values = {
             (window.start, window.end): value
             for value, window in self._single(rule, windows(self.tasks.jobs, {0, self.limit.task_wait}))
@@ -192,10 +189,7 @@ class TableCost:
 
 
 def areas(vectors: Ints, capacity: Ints) -> list[Rule]:
-    """Return a rule for each resource, with its amounts as prices.
-
-    Skips resources that no task needs or no machine has.
-    """
+    """Return a rule for each useful resource, its amounts as prices."""
     rules: list[Rule] = []
     for weights in np.eye(capacity.shape[1], dtype=np.int64):
         largest = int((vectors @ weights).max())
@@ -227,7 +221,7 @@ def rules_for(
     spans = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
     for start, end in spans:
         overlap = sure_overlap(tasks.jobs, limit.task_wait, start, end)
-        kept = combined.kept if tasks.waits is None or limit.spared is None else combined.kept[tasks.waits]
+        kept = combined.unspared if tasks.waits is None or limit.spared is None else combined.unspared[tasks.waits]
         # Work of each demand inside the window, without the spared tasks.
         mass = overlap * (kept if len(kept) == len(overlap) else 1.0)
         weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
@@ -281,18 +275,12 @@ def as_rule(proof: Any) -> Rule:
 
 
 class Combined(NamedTuple):
-    """Solution of the program that weighs windows.
+    """Solution of the program that weighs windows."""
 
-    weights   (rows,) of the windows
-    value     cost that they prove
-    machines  (G,) of the program
-    kept      (n,) share of each task that is not spared
-    """
-
-    weights: Floats
-    value: float
-    machines: Floats
-    kept: Floats  # (n,) share of each task
+    weights: Floats  # (rows,) of the windows
+    value: float  # cost that they prove
+    machines: Floats  # (G,) of the program
+    unspared: Floats  # (n,) share of each task that is not spared
 
 
 def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combined:
