@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packenv.envs.registration import register_all
-from packenv.lazy_names import lazy_names
+from packenv.lazy_names import homes_of, lazy_names
 
 if TYPE_CHECKING:
     from packenv.api import simulate as simulate
@@ -68,41 +68,4 @@ __version__ = "0.10.0.dev0"
 
 register_all()
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".api": ["simulate"],
-        ".errors": ["InputError"],
-        ".executors.local": ["executor"],
-        ".jobs": ["Jobs", "Ragged"],
-        ".learning.agents.library_models": ["save_model"],
-        ".learning.training.plan": ["TrainedAgent"],
-        ".learning.training.train": ["train"],
-        ".live.scheduler": ["Scheduler"],
-        ".planning.pair": ["compare"],
-        ".planning.server_plans": ["ServerPlans"],
-        ".planning.plan": ["plan", "plan_servers"],
-        ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
-        ".results.result": ["Result"],
-        ".runs.agent_score": ["AgentScore", "evaluate_agent"],
-        ".runs.comparison": ["Comparison"],
-        ".runs.evaluate": ["evaluate"],
-        ".runs.leaderboard": ["Leaderboard", "leaderboard"],
-        ".runs.many": ["judge", "simulate_many"],
-        ".runs.verdict": ["sustained", "verdict"],
-        ".theory.capacity.bracket": ["Bracket"],
-        ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
-        ".theory.capacity.max_workload": ["max_workload", "resolved"],
-        ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
-        ".theory.queue_bound.bound": ["QueueBound"],
-        ".theory.queue_bound.queue_bound": ["queue_bound"],
-        ".theory.stability.judgment": ["Judgment", "Judgments"],
-        ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
-        ".units": ["UNIT", "to_units"],
-        ".workloads.find": ["workload"],
-        ".workloads.named.registry": ["names"],
-        ".workloads.network": ["Network"],
-        ".workloads.servers": ["Servers"],
-        ".workloads.workload": ["Workload"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

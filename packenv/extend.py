@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from packenv.compiled.decorators import compiled as compiled
     from packenv.compiled.frame import Frame as Frame
     from packenv.compiled.intrinsics import call_address as call_address
+    from packenv.content.charts import COLOURS as COLOURS
     from packenv.content.charts import BinChart as BinChart
     from packenv.content.charts import Entry as Entry
     from packenv.content.charts import GridChart as GridChart
@@ -97,8 +98,7 @@ if TYPE_CHECKING:
     from packenv.content.charts import LineChart as LineChart
     from packenv.content.charts import Mark as Mark
     from packenv.content.charts import RowChart as RowChart
-    from packenv.content.colours import COLOURS as COLOURS
-    from packenv.content.colours import colours_for as colours_for
+    from packenv.content.charts import colours_for as colours_for
     from packenv.content.page import Charts as Charts
     from packenv.content.page import Figure as Figure
     from packenv.content.page import Page as Page

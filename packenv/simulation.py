@@ -86,6 +86,7 @@ def result_of(
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
+        mean_response=int(head["response_sum"]) / int(head["delay_count"]) if head["delay_count"] and not head["postponed"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,
@@ -104,10 +105,9 @@ def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
     counts = dict(zip((*names, *OTHER_REASONS), cluster.measures.rejected[0].tolist(), strict=True))
-    of_devices, several, gang = OTHER_REASONS[:2], OTHER_REASONS[2:3], OTHER_REASONS[3:]
-    unused = (of_devices[:1] if workload.has_devices else of_devices) + (several if workload.D == 1 else ())
-    unused += () if workload.has_gangs else gang
-    return {reason: count for reason, count in counts.items() if count or reason not in unused}
+    possible = {*names, *(["kind"] if workload.has_devices else []), *(["several"] if workload.D > 1 else [])}
+    possible |= {"gang"} if workload.has_gangs else set()
+    return {reason: count for reason, count in counts.items() if count or reason in possible}
 
 
 def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
@@ -227,7 +227,8 @@ def simulate(
     if backlog is None and (table is not None or slowdown_bound is not None):
         bound = (slowdown_bound or SLOWDOWN_BOUND) / (workload.slot_seconds or 1.0)
         jobs = workload.jobs_table(seed, max(len(starts.start), 1)) if table is None else table
-        result = replace(result, response=response_times(jobs, starts, result.warmup, bound))
+        response = response_times(jobs, starts, result.warmup, bound)
+        result = replace(result, response=response, mean_response=None if response is None else response.mean_response)
     remark_of = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
     remark = remark_of(state) if remark_of is not None else None
     result = replace(result, data=data_locality(workload, starts), remark=remark, played=offered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -230,6 +231,7 @@ def main(arguments: list[str] | None = None) -> Any:
         else:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
         message = message if isinstance(error, CommandError) else " ".join(message.split())
+        message = re.sub(r"\S*/packenv-input-\w+/standard-input\.\w+", "standard input", message)
         print(f"packenv: {message}", file=sys.stderr)
         sys.exit(BAD_INPUT)
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from packenv.api import simulate
-from packenv.content.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
-from packenv.content.colours import MARKERS, colours_for
+from packenv.content.charts import MARKERS, Entry, Line, LineChart, Mark, Point, RowChart, Rule, colours_for
 from packenv.content.page import Figure, Section
 from packenv.content.text import counted, number
 from packenv.planning.goals import Goal

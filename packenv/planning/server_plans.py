@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from packenv.content.charts import Rule
-from packenv.content.forms import form
 from packenv.content.page import Charts, Page, Section
 from packenv.content.showable import Showable
-from packenv.content.tables import Column, Table, numbers
+from packenv.content.tables import Column, Table, form, numbers
 from packenv.content.text import NONE, counted, lasting, number, sentences
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest

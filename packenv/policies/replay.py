@@ -131,10 +131,10 @@ find_replay.takes_text = True  # type: ignore[attr-defined]
 
 
 class Sat(NamedTuple):
-    """Replay the shortest schedule found in `limit` seconds (PAPERS §3).
+    """Replay the shortest schedule found in `limit` seconds.
 
-    The SAT scheduler of Zhang and Yao knows all jobs in advance. The search also stops within `gap` of the lower bound. `fixed`:
-    each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
+    The SAT scheduler of Zhang and Yao (PAPERS §3) knows all jobs in advance. The search also stops within `gap` of the lower
+    bound. `fixed`: each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
     """
 
     limit: float = 60.0

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.forms import form
 from packenv.content.page import Charts, check_kind
 from packenv.content.showable import Showable
+from packenv.content.tables import form
 from packenv.errors import InputError
 from packenv.results.delays import Delays
 from packenv.results.job_times import JobTimes
@@ -77,6 +77,7 @@ class Result(Showable):
     delay_p99: float | None
     delay_p999: float | None
     max_delay: int | None
+    mean_response: float | None  # slots from eligible to end; None for a stream with postponed ends
     utilisation: tuple[float | None, ...]  # (D,) share of the cluster's capacity in service; None if it has no capacity
     verdict: Verdict
     load: float | None  # share of ρ*, if the workload was given by its load

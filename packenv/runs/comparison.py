@@ -19,10 +19,10 @@ from packenv.policy import find_policy, is_told_durations, name_of
 from packenv.results.result import KINDS, Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs import comparison_tables, run_charts
+from packenv.runs.comparison_tables import story_of, verdict_of
 from packenv.runs.measures import COMPLETION, JOBS, MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, mean_and_half, ratio_of_means
-from packenv.runs.story import story_of, verdict_of
 from packenv.simulation import setting_of
 from packenv.workloads.workload import Workload
 

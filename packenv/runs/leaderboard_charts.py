@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from packenv.content.charts import Entry, GridChart, Key, Mark, RowChart, Rule, Square
-from packenv.content.colours import GREY, colours_for
+from packenv.content.charts import GREY, Entry, GridChart, Key, Mark, RowChart, Rule, Square, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.text import NONE, number
 from packenv.results.stability import UNDECIDED, UNSTABLE

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from packenv.content.charts import Key, Line, LineChart, Point
-from packenv.content.colours import GREY, MARKERS, colours_for
+from packenv.content.charts import GREY, MARKERS, Key, Line, LineChart, Point, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers

@@ -1,9 +1,10 @@
-"""`Provenance`: where a workload comes from."""
+"""`Provenance`: where a workload comes from. `Records` links its tasks to the rows of a file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from packenv.content.text import left_out_lines, listed
 
 if TYPE_CHECKING:
-    from packenv.workloads.traces.records import Records
+    import pyarrow as pa
 
 SHARE_IN_TITLES = 0.05  # omitted share of a trace's tasks, or of their work, from which titles show it
 
@@ -64,3 +65,69 @@ class Provenance:
         """Lines for every result, on servers and omissions."""
         lines = [self.remark or "", *self.notes, *left_out_lines(self.left_out), self.without]
         return [line for line in lines if line]
+
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """A table's rows in a file, their names there, and its clock."""
+
+    rows: Ints | None
+    """(n,) the row of each task in the file, from 1, as in messages; None if a task has several rows."""
+    ids: Any
+    """(rows of the file,) the number or name of each, as an array or an Arrow column; None without any."""
+    began: datetime | int | None
+    """Start of slot 0: a date, or µs from the origin of the file's numbers; None if the file has slots, or tasks come
+    faster or slower than in it."""
+    time_unit: str = "s"
+    """Unit of the file's times, one of TIME_UNITS."""
+    stays_here: ClassVar = True  # schedules are written by the process that has read the file (packenv.executors.shared)
+
+    def columns(self) -> dict[str, pa.Array]:
+        """Return the columns `row` (n,) and, if the file has ids, `id`."""
+        import pyarrow as pa
+
+        if self.rows is None:
+            return {}
+        return {"row": pa.array(self.rows)} | ({} if self.ids is None else {"id": _as_written(self.ids, self.rows - 1)})
+
+    def times(self, slots: Ints, unknown: NDArray[np.bool_], slot_seconds: float) -> pa.Array:
+        """Return starts of slots (n,) by the file's clock, or null."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from packenv.workloads.traces.times import SECOND, TIME_UNITS
+
+        slot = slot_seconds * SECOND
+        since = np.rint(slots * slot).astype(np.int64)
+        if isinstance(self.began, datetime):
+            unit = "us" if self.began.microsecond or slot % SECOND else "s"
+            dates = (np.datetime64(self.began.replace(tzinfo=None), "us") + since).astype(f"datetime64[{unit}]")
+            column = pa.array(dates, mask=unknown)
+            return column if self.began.tzinfo is None else pc.assume_timezone(column, "UTC")
+        assert self.began is not None
+        per = TIME_UNITS[self.time_unit]  # µs
+        times = self.began + since
+        whole = not self.began * per.denominator % per.numerator and not slot * per.denominator % per.numerator
+        return pa.array(times * per.denominator // per.numerator if whole else times / float(per), mask=unknown)
+
+
+def _as_written(ids: Any, rows: Ints) -> pa.Array:
+    """Return cells in these rows, from 0, with whole numbers as such."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = (pa.array(ids) if isinstance(ids, np.ndarray) else ids).take(pa.array(rows))
+    names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    names = names.dictionary_decode() if pa.types.is_dictionary(names.type) else names
+    if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):
+        return names
+    text = pc.utf8_trim_whitespace(names)
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
+    try:
+        numbers = text.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return text
+    return numbers if numbers.cast(text.type).equals(text) else text  # 007 is a name

@@ -8,17 +8,19 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
+from packenv.content.tables import form
 from packenv.content.text import counted_by_reason
 from packenv.errors import InputError, RowError, UnknownArgument
 from packenv.files import write_json
+from packenv.inputs.json_files import read_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
 from packenv.options.shared import INTENSITIES as INTENSITIES
 from packenv.workloads import demand as demands
@@ -31,11 +33,10 @@ from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law, positive, set_fields
 from packenv.workloads.network import Network, locality
-from packenv.workloads.pace import spread, spread_draw
 from packenv.workloads.plain_values import to_plain, workload_arguments
 from packenv.workloads.provenance import Provenance
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.windows import Windows
+from packenv.workloads.windows import Windows, spread, spread_draw
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
     from packenv.workloads.source import Source
@@ -546,6 +547,18 @@ class Workload(Showable):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write JSON for `load_workload`, whole or not at all."""
         write_json(path, self.to_dict())
+
+
+def load_workload(path: str | Path) -> Workload:
+    """Return the workload in a JSON file, or under its key "workload".
+
+    Raises InputError, naming the file and the key, for a file that cannot be read or describes no workload.
+    """
+    path = Path(path)
+    plain = read_json(path)
+    if isinstance(plain, dict) and "workload" in plain:
+        plain = plain["workload"]
+    return Workload.from_dict(plain, str(path))
 
 
 def shortened(text: str) -> str:

@@ -11,8 +11,7 @@ from experiments.finding import Settings
 from experiments.reproduce import finding_of, reproduce_page
 from packenv.cli.main import main
 from packenv.cli.options import workload as options
-from packenv.content.charts import GridChart, Square
-from packenv.content.colours import COLOURS
+from packenv.content.charts import COLOURS, GridChart, Square
 from packenv.content.page import Figure, Image
 from packenv.errors import InputError
 from packenv.report.page import page_of

@@ -20,7 +20,7 @@ from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLIC
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces import Trace
     from packenv.workloads.workload import Workload
 
 
@@ -250,7 +250,7 @@ def _note_remark(workload: Workload) -> None:
         _note(f"{workload.name}: {workload.provenance.remark}")
 
 
-def note_devices(recorded: Trace | SlotTrace) -> None:
+def note_devices(recorded: Trace) -> None:
     """Note on standard error that shares of single GPUs are ignored."""
     from packenv.workloads.workload_of_trace import ONE_AMOUNT
 
@@ -258,7 +258,7 @@ def note_devices(recorded: Trace | SlotTrace) -> None:
         _note(f"{Path(recorded.source).name}: {ONE_AMOUNT}")
 
 
-def note_servers(recorded: Trace | SlotTrace, servers: str | None) -> None:
+def note_servers(recorded: Trace, servers: str | None) -> None:
     """Note on standard error which machines and tasks do not count."""
     from packenv.workloads.fitting.profile import servers_of
     from packenv.workloads.workload_of_trace import slurm_notes

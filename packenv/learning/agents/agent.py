@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import Cluster, Needs
 from packenv.cluster.whole_jobs.state import whole_jobs
-from packenv.content.forms import form
+from packenv.content.tables import form
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.core.features import NO_TYPES, OF_TASKS

@@ -181,7 +181,10 @@ def read_objects(path: Path) -> Objects:
             if (held := held_by(item, kind)) is not None:
                 suspended[f"suspended {excerpt(kind, quoted=False)} {owner}"] = held
             if kind == "Job":
-                deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
+                longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
+                started = _time(object_of(item, "status"), "startTime")
+                if longest is not None and started is not None:
+                    deadlines[owner] = started + longest
             elif not minimums:
                 others[excerpt(kind, quoted=False)] += 1
         except InputError as problem:
@@ -378,13 +381,6 @@ def minimums_of(item: dict[str, Any], kind: str, name: str) -> dict[str, int]:
         if minimum is not None:
             minimums[group] = int(minimum)
     return minimums
-
-
-def _deadline(item: dict[str, Any]) -> float | None:
-    """Return when a Job ends at the latest, if known."""
-    longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
-    started = _time(object_of(item, "status"), "startTime")
-    return None if longest is None or started is None else started + longest
 
 
 def whole_of(spec: dict[str, Any], key: str) -> float | None:

@@ -16,7 +16,7 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
-from packenv.inputs import standard_input
+from packenv.inputs.text_files import standard_input
 from packenv.jobs import Jobs
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import read_trace
@@ -322,15 +322,15 @@ def test_parts_of_a_table(tmp_path: Path, second: dict[str, Any], problem: str |
     "name", ["tasks.csv", "table-tab.tsv", "times-epoch-ns.parquet", "sacct-hetjob.txt", "swf-maxprocs-plain.swf"]
 )
 def test_standard_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    standard_input.standard_input.cache_clear()
+    standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((CASES / name).read_bytes())))
     arguments: dict[str, Any] = {"time_unit": "ns"} if "ns" in name else {}
     assert len(packenv.workload("-", servers="1x8", **arguments).jobs or ()) >= 2
-    standard_input.standard_input.cache_clear()
+    standard_input.cache_clear()
 
 
 def test_nothing_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    standard_input.standard_input.cache_clear()
+    standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     with pytest.raises(InputError, match="-: standard input is empty"):
         packenv.workload("-", servers=1)
