@@ -86,7 +86,9 @@ def result_of(
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
-        mean_response=int(head["response_sum"]) / int(head["delay_count"]) if head["delay_count"] and not head["postponed"] else None,
+        mean_response=int(head["response_sum"]) / int(head["delay_count"])
+        if head["delay_count"] and not head["postponed"]
+        else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,
@@ -165,7 +167,7 @@ def simulate(
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
     # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand, or of gangs.
-    begun, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
+    in_service, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.at_once) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
@@ -196,7 +198,7 @@ def simulate(
         setting.capacity,
         needs,
         jobs=table,
-        initial=check_initial(begun, workload.servers),
+        initial=check_initial(in_service, workload.servers),
         record_rows=recorded if records else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,

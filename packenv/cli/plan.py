@@ -167,8 +167,8 @@ def requested(
     except ArgumentError as error:
         if "add" not in error.remedy:
             raise
-        words = [*click.get_current_context().find_root().obj, "--add", error.remedy["add"]]
-        raise CommandError(error.of_options(), shlex.join(["packenv", *words])) from None
+        arguments = [*click.get_current_context().find_root().obj, "--add", error.remedy["add"]]
+        raise CommandError(error.of_options(), shlex.join(["packenv", *arguments])) from None
     if kinds is not None:
         check_kinds(kinds, workload)
     return request, kinds

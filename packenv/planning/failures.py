@@ -61,7 +61,7 @@ class Failure(NamedTuple):
     def change(self, n: int) -> list[float | None]:
         """Return goal n's growth, seed by seed, None without values."""
         pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # seeds of both
-        return [None if whole is None or left is None else left - whole for whole, left in pairs]
+        return [None if before is None or left is None else left - before for before, left in pairs]
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,7 +149,7 @@ class FailurePlans(Showable):
 
     def _record(self, comparison: Failure) -> dict[str, Any]:
         workload, names = self.request.workload, self.request.workload.servers.names
-        whole, left, valid = comparison.whole, comparison.left, not workload.much_left_out
+        before, left, valid = comparison.whole, comparison.left, not workload.much_left_out
         return {
             **workload.record,
             "policy": comparison.policy,
@@ -160,15 +160,15 @@ class FailurePlans(Showable):
                 {
                     "goal": goal.text,
                     "limit": goal.limit,
-                    "value": [*whole.estimate(n)],
+                    "value": [*before.estimate(n)],
                     "value_without": [*left.estimate(n)],
                     "difference": [*interval([] if self.unfit else comparison.change(n))],
-                    "met": whole.met[n] and valid,
+                    "met": before.met[n] and valid,
                     "met_without": left.met[n] and not self.unfit and valid,
                 }
                 for n, goal in enumerate(self.request.goals)
             ],
-            "stable": whole.stable,
+            "stable": before.stable,
             "stable_without": left.stable,
             "fits_nowhere": self.unfit,
         }
@@ -195,8 +195,8 @@ def failure_plans(request: PlanRequest, failing: tuple[int, ...], options: RunOp
         say(f"with and without {counted(len(failing), 'server')}")
         search = request.search(policy)
         budget = search.budget()
-        whole = search.decided(search.workload, ask, budget)
-        return Failure(search.name, whole, search.decided(left, ask, budget))
+        before = search.decided(search.workload, ask, budget)
+        return Failure(search.name, before, search.decided(left, ask, budget))
 
     return FailurePlans(request, failing, plan_all(request.policies, compare, options, log)[0], unfit)
 

@@ -142,8 +142,8 @@ class MixSearch:
         jobs = self.search.workload.jobs
         while not self._enough(counts):
             if jobs is None or all(count == 0 or count >= len(jobs) for count in counts):
-                each = " of each kind" if jobs is not None and sum(counts) > len(jobs) else ""
-                raise NoneMeets(self.search.never(self._try(counts).trial, f"That is one machine{each} for each task."))
+                of_kinds = " of each kind" if jobs is not None and sum(counts) > len(jobs) else ""
+                raise NoneMeets(self.search.never(self._try(counts).trial, f"That is one machine{of_kinds} for each task."))
             if 2 * sum(counts) > MOST_SERVERS:
                 raise NoneMeets(self.search.never(self._try(counts).trial, MOST_TRIED))
             counts = self.most = _times(counts, 2)

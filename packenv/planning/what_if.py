@@ -92,13 +92,13 @@ def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     rows, position, arrival = rows[sorted_], position[sorted_], arrival[sorted_]
     # Copies of a block have their own jobs and gangs.
     columns = {name: getattr(jobs, name) for name in COLUMNS}
-    kept = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
+    drawn = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
     if jobs.job is not None:
         apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
-        kept["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
+        drawn["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
     if jobs.gang is not None:
-        kept["gang"] = np.where(kept["gang"] < 0, NO_GANG, position * (int(jobs.gang.max()) + 1) + kept["gang"])
-    return Jobs(arrival=arrival, **kept, device_kinds=jobs.device_kinds, scale=jobs.scale)
+        drawn["gang"] = np.where(drawn["gang"] < 0, NO_GANG, position * (int(jobs.gang.max()) + 1) + drawn["gang"])
+    return Jobs(arrival=arrival, **drawn, device_kinds=jobs.device_kinds, scale=jobs.scale)
 
 
 class WithoutLargest(NamedTuple):
@@ -117,17 +117,17 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     jobs = search.workload.jobs
     if jobs is None:
         raise InputError("a limit on demands is for traces: a random workload has no list of tasks")
-    kept = np.asarray((jobs.demand <= to_units(np.full(jobs.resources, limit), jobs.scale or 0)).all(axis=1), np.bool_)
-    kept = kept if jobs.gang is None else in_whole_gangs(jobs, kept)
-    if not kept.any():
+    small = np.asarray((jobs.demand <= to_units(np.full(jobs.resources, limit), jobs.scale or 0)).all(axis=1), np.bool_)
+    small = small if jobs.gang is None else in_whole_gangs(jobs, small)
+    if not small.any():
         raise InputError("every task needs more than the limit on demands")
-    smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))
+    smaller = search.of(search.workload.with_(jobs=jobs.only(small)))
     bound = fewest_that_hold(smaller.workload, search.there)
     least = smaller.least_near(max(servers, bound), bound, smaller.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
-    share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())
-    return WithoutLargest(least, int((~kept).sum()), share)
+    share = float((work[~small].sum(axis=0)[every > 0] / every[every > 0]).max())
+    return WithoutLargest(least, int((~small).sum()), share)
 
 
 class Compared(NamedTuple):

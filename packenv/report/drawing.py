@@ -215,8 +215,8 @@ def _write(
     )
 
 
-def _ticks(most: int, whole: bool = False) -> Any:
-    return MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], integer=whole)
+def _ticks(most: int, integer: bool = False) -> Any:
+    return MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], integer=integer)
 
 
 def _finish(axes: Any, grid: str, x_title: str, y_title: str) -> None:

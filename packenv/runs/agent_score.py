@@ -266,8 +266,8 @@ def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] =
 
     def choose(observation: Any, masks: NDArray[np.int8]) -> Any:
         nonlocal state, starts
-        for each in normalizers:
-            observation = each.normalize_obs(observation)
+        for normalizer in normalizers:
+            observation = normalizer.normalize_obs(observation)
         arguments: dict[str, Any] = dict(plain)
         if "action_masks" in taken:
             arguments["action_masks"] = masks.astype(bool)
@@ -283,15 +283,15 @@ def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] =
 
 def _checked_function(agent: Any) -> Choose:
     """Return the agent. Raises InputError if it cannot be called."""
-    wanted = "an agent needs `predict`, or must be a function from observations (E, …) and masks (E, A) to actions (E,)"
+    rule = "an agent needs `predict`, or must be a function from observations (E, …) and masks (E, A) to actions (E,)"
     if isinstance(agent, type) or not callable(agent):
-        raise InputError(f"{wanted}, not {agent!r}")
+        raise InputError(f"{rule}, not {agent!r}")
     called = getattr(agent, "forward", agent)  # of a module of torch, which is called with anything
     try:
         inspect.signature(called).bind(None, None)
     except TypeError as error:
         name = getattr(agent, "__name__", type(agent).__name__)
-        raise InputError(f"{wanted}; {name} does not take these arguments: {error}") from None
+        raise InputError(f"{rule}; {name} does not take these arguments: {error}") from None
     except ValueError:  # compiled elsewhere, without a signature
         pass
     function: Choose = agent

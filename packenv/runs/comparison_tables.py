@@ -125,10 +125,10 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
     columns, spare = [], spare_headings(name)
     for measure in measures:
         columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
-        each = resources if isinstance(summaries[0][measure.key], list) else ()
-        headings = [f"{resource} {measure.heading}" for resource in each] or [measure.heading]
+        parts = resources if isinstance(summaries[0][measure.key], list) else ()
+        headings = [f"{resource} {measure.heading}" for resource in parts] or [measure.heading]
         columns += numbers(*headings)
-        if each and measure.heading in spare:
+        if parts and measure.heading in spare:
             place = spare.index(measure.heading)
             spare[place : place + 1] = headings
             busiest = int(np.argmax(np.nan_to_num(np.array([record[measure.key] for record in summaries], float)).max(axis=0)))

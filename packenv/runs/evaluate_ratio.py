@@ -132,8 +132,8 @@ class EvaluateRatio(BaseCallback):
                 self.logger.record(f"eval/{name}", value)
         self.logger.dump(self.num_timesteps)
         if self.verbose:
-            said = score if len(self.scores) == 1 else replace(score, remark="")  # once
-            print(f"{self.num_timesteps:,} steps: {said}", flush=True)
+            shown_score = score if len(self.scores) == 1 else replace(score, remark="")  # once
+            print(f"{self.num_timesteps:,} steps: {shown_score}", flush=True)
         if ratio.mean is not None and ratio.mean < self.best:
             self.best = ratio.mean
             if self.folder is not None:

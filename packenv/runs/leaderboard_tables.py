@@ -47,8 +47,8 @@ def length_of(group: Group) -> str:
         return f"{counted(seeds, 'table')} of {jobs}" if drawn else jobs
     table = group.contests[0].workload.jobs
     lengths = sorted({contest.slots or 0 for contest in group.contests})
-    whole = "" if table is None else counted(len(table), "task")
-    slots = " and ".join(f"{length:,} slots" if length else f"{whole}, to the end" for length in lengths)
+    tasks = "" if table is None else counted(len(table), "task")
+    slots = " and ".join(f"{length:,} slots" if length else f"{tasks}, to the end" for length in lengths)
     return f"{seeds} seeds of {slots}" if seeds > 1 else slots
 
 

@@ -84,10 +84,10 @@ def devices_in_words(servers: Servers) -> str:
     assert servers.devices is not None
     number, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
     counts = {name: int(number[model == k].sum()) for k, name in enumerate(servers.device_kinds)}
-    words = [f"{count:,} of {name}" for name, count in counts.items() if count]
+    parts = [f"{count:,} of {name}" for name, count in counts.items() if count]
     others = int(number[model == NO_MODEL].sum())
-    words += [f"{others:,} others" if words else f"{others:,}"] if others or not words else []
-    return ", ".join(words)
+    parts += [f"{others:,} others" if parts else f"{others:,}"] if others or not parts else []
+    return ", ".join(parts)
 
 
 class KindLoad(NamedTuple):

@@ -135,10 +135,10 @@ class TrainingRun:
         """Find and show the supported fraction of ρ*, coarsely."""
         samples = self.learner.samples
         workload = next(iter(self.evaluation.workloads.values()))
-        shown = lambda: self.progress.reach(samples)  # noqa: E731
-        low, high = supported(workload, self.agent(self.learner.weights), shown)
+        report = lambda: self.progress.reach(samples)  # noqa: E731
+        low, high = supported(workload, self.agent(self.learner.weights), report)
         if not self.references:
-            fractions = {name: supported(workload, name, shown)[0] for name in PROVEN}
+            fractions = {name: supported(workload, name, report)[0] for name in PROVEN}
             best = max(fractions, key=lambda name: fractions[name])
             self.references = {f"judge/{best}, lower end": fractions[best]} | GUARANTEES
             self.log.supported_fraction_chart([f"judge/{best}, lower end"])
@@ -163,8 +163,8 @@ class TrainingRun:
             self.progress.say(f"no checkpoint: {error}")
         self.log.flush()
 
-    def about(self, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
-        return agent_metadata(self.settings, self.plan.command, samples, kept, measured)
+    def about(self, samples: int, rule: str, measured: dict[str, float]) -> dict[str, Any]:
+        return agent_metadata(self.settings, self.plan.command, samples, rule, measured)
 
     def agent(self, weights: Weights) -> SavedAgent:
         return SavedAgent(self.plan.folder.name, self.about(self.learner.samples, "last", {}), weights)

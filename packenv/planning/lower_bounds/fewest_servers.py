@@ -75,9 +75,9 @@ def _fewest_more(supply: Floats, need: Floats, counts: Ints) -> int:
 
     `counts` of the other kinds exist. Rows that the last kind cannot help are ignored.
     """
-    missing, each = need * (1 - CLOSE) - supply @ counts, supply[:, -1]
-    helped = (each > 0) & (missing > 0)
-    return math.ceil((missing[helped] / each[helped]).max(initial=0))
+    missing, supply_each = need * (1 - CLOSE) - supply @ counts, supply[:, -1]
+    helped = (supply_each > 0) & (missing > 0)
+    return math.ceil((missing[helped] / supply_each[helped]).max(initial=0))
 
 
 def _fewest_that_support(workload: Workload, gap: float, seconds: float, there: int) -> int:

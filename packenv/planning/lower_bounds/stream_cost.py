@@ -110,8 +110,8 @@ class StreamCost:
         self.machines = np.maximum(solution.x, 0.0)
         # The dual weights of the planes, as whole numbers, are the proof.
         weights = -solution.ineqlin.marginals
-        whole = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()
-        planes = [Plane(proof, times) for proof, times in zip(self.proofs, whole, strict=True) if times > 0]
+        counts = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()
+        planes = [Plane(proof, times) for proof, times in zip(self.proofs, counts, strict=True) if times > 0]
         proof = StreamCostProof(tuple(planes))
         value = proof.value(self.workload, self.cost)
         if value > self.value:

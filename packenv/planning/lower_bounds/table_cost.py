@@ -167,9 +167,9 @@ class TableCost:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
             length, most = row.end - row.start, most_of(row.rule, self.capacity)
-            whole, waits = self.limit.spared is None, self.tasks.waits
-            of_row = np.array([self.limit.least_cost(price, overlap, waits)] if whole else price * overlap, np.float64)
-            of_row = of_row if whole or waits is None else np.bincount(waits, of_row).astype(np.float64)
+            summed, waits = self.limit.spared is None, self.tasks.waits
+            of_row = np.array([self.limit.least_cost(price, overlap, waits)] if summed else price * overlap, np.float64)
+            of_row = of_row if summed or waits is None else np.bincount(waits, of_row).astype(np.float64)
             scale = float(max(most))
             costs.append(of_row / (length * scale))
             supply.append(np.array(most) / scale)
@@ -221,9 +221,9 @@ def rules_for(
     spans = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
     for start, end in spans:
         overlap = sure_overlap(tasks.jobs, limit.task_wait, start, end)
-        kept = combined.unspared if tasks.waits is None or limit.spared is None else combined.unspared[tasks.waits]
+        unspared = combined.unspared if tasks.waits is None or limit.spared is None else combined.unspared[tasks.waits]
         # Work of each demand inside the window, without the spared tasks.
-        mass = overlap * (kept if len(kept) == len(overlap) else 1.0)
+        mass = overlap * (unspared if len(unspared) == len(overlap) else 1.0)
         weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
         for rule in _proved(tasks.vectors[weight > 0], weight[weight > 0], capacity, number, gap, seconds):
             if rule not in rules:
@@ -317,14 +317,14 @@ def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combin
         # Evaluate the proposed weights, and a damped step towards them. Each gives a cut.
         for weights in (proposed,) if round_ == 0 else (DAMPING * best + (1 - DAMPING) * proposed, proposed):
             together = weights @ costs
-            kept = np.ones(tasks)
+            unspared = np.ones(tasks)
             if spared:
-                kept[np.argpartition(together, tasks - spared)[tasks - spared :]] = 0.0
-            value = float(together @ kept)
-            cuts.append(costs @ kept)
-            kepts.append(kept)
+                unspared[np.argpartition(together, tasks - spared)[tasks - spared :]] = 0.0
+            value = float(together @ unspared)
+            cuts.append(costs @ unspared)
+            kepts.append(unspared)
             if value > best_value:
                 best, best_value = weights, value
     # The share of each task that is not spared, over the cuts in the last program.
-    kept = sum((part * tasks_kept for part, tasks_kept in zip(share, kepts, strict=False)), np.zeros(tasks))
-    return Combined(best, best_value, machines, kept)
+    unspared = sum((part * tasks_kept for part, tasks_kept in zip(share, kepts, strict=False)), np.zeros(tasks))
+    return Combined(best, best_value, machines, unspared)
