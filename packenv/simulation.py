@@ -352,10 +352,10 @@ def check_devices(jobs: InService, servers: Servers) -> None:
     assert jobs.devices is not None
     number, share, _, taken = jobs.devices.T
     devices = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
-    whole = devices[jobs.server, WHOLE]
+    full = devices[jobs.server, WHOLE]
     has = taken[:, None] >> np.arange(MOST_DEVICES) & 1  # (n, MOST_DEVICES)
     held = np.zeros((len(servers), MOST_DEVICES), np.int64)
-    np.add.at(held, jobs.server, has * np.where(share > 0, share, whole)[:, None])
+    np.add.at(held, jobs.server, has * np.where(share > 0, share, full)[:, None])
     room = np.where(np.arange(MOST_DEVICES) < devices[:, HOW_MANY, None], devices[:, WHOLE, None], 0)
     for n in np.flatnonzero((has.sum(axis=1) != number) | ((held > room)[jobs.server] & (has == 1)).any(axis=1)).tolist():
         raise InputError(f"initial job {n}: server {jobs.server[n]} has no room for it on its devices")

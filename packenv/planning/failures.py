@@ -55,12 +55,12 @@ class Failure(NamedTuple):
     """One policy on all servers and on those left, on the same seeds."""
 
     policy: str
-    whole: Trial  # with all servers
-    left: Trial  # without those that fail
+    intact: Trial  # with all servers
+    remaining: Trial  # without those that fail
 
     def change(self, n: int) -> list[float | None]:
         """Return goal n's growth, seed by seed, None without values."""
-        pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # seeds of both
+        pairs = zip(self.intact.values[n], self.remaining.values[n], strict=False)  # seeds of both
         return [None if before is None or left is None else left - before for before, left in pairs]
 
 
@@ -98,7 +98,7 @@ class FailurePlans(Showable):
         stable_heads = [Column("stable"), Column("without")] if stream else []
         table = Table(self.title, [Column("policy"), *numbers(*heads), *stable_heads])
         for comparison in self.comparisons:
-            trials, cells = (comparison.whole, comparison.left), []
+            trials, cells = (comparison.intact, comparison.remaining), []
             for n, goal in enumerate(request.goals):
                 scale = goal.scale(request.workload.shown_slot)
                 change = [None if by is None else by * scale for by in comparison.change(n)]
@@ -121,7 +121,7 @@ class FailurePlans(Showable):
         return self._which if self.request.workload.servers.names else "these servers"
 
     def _sentences(self, comparison: Failure) -> str:
-        trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
+        trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.intact, comparison.remaining)]
         before, missed = (self._missed(trial) for _, trial in trials)
         lost = [text for text in missed if text not in before]
         facts = {
@@ -149,7 +149,7 @@ class FailurePlans(Showable):
 
     def _record(self, comparison: Failure) -> dict[str, Any]:
         workload, names = self.request.workload, self.request.workload.servers.names
-        before, left, valid = comparison.whole, comparison.left, not workload.much_left_out
+        before, left, valid = comparison.intact, comparison.remaining, not workload.much_left_out
         return {
             **workload.record,
             "policy": comparison.policy,

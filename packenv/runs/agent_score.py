@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.envs.core.definition import whole
+from packenv.envs.core.definition import check_integer
 from packenv.envs.core.state import TOO_MANY_WAITING
 from packenv.envs.options import LATEST, READING
 from packenv.envs.registration import find_definition, id_of, kind_of
@@ -153,7 +153,7 @@ def evaluate_agent(
     if slots is not None:
         if of_jobs:
             raise InputError(f"slots: {name} plays tables of jobs to their end, so leave it out")
-        whole("slots", slots, 1, LATEST)
+        check_integer("slots", slots, 1, LATEST)
     slots = options.get("horizon") if slots is None and not of_jobs else slots
     # Make one environment for each seed.
     fixed: dict[str, Any] = {"yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from packenv.content.tables import Column, Styled, Table, numbers
-from packenv.content.text import LONG, NONE, WIDE, estimate, is_wide, lasting_estimate, listed, number
+from packenv.content.text import INTERVAL_REACHES_ZERO, LONG, NONE, estimate, is_wide, lasting_estimate, listed, number
 from packenv.results.response import SLOWDOWN_BOUND
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
@@ -208,7 +208,7 @@ def legend(comparison: Comparison) -> list[str]:
     estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
     marks = [*answer_of(comparison), *over_first(comparison)]
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
-        marks.append(f"{WIDE}; more seeds or slots narrow it")
+        marks.append(f"{INTERVAL_REACHES_ZERO}; more seeds or slots narrow it")
     if comparison.drained:
         marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):

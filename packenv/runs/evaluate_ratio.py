@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from packenv.envs.core.definition import whole
+from packenv.envs.core.definition import check_integer
 from packenv.envs.interfaces.sb3 import warn_of_threads
 from packenv.envs.options import LATEST, check_names
 from packenv.envs.registration import find_definition, id_of, kind_of
@@ -78,11 +78,11 @@ class EvaluateRatio(BaseCallback):
         for name in OF_EVAL_CALLBACK.keys() & options:
             raise InputError(f"EvaluateRatio has no {name}: {OF_EVAL_CALLBACK[name]}")
         check_names(options, find_definition(environment).own_options)
-        whole("eval_freq", eval_freq, 1, LATEST)
+        check_integer("eval_freq", eval_freq, 1, LATEST)
         if slots is not None:
-            whole("slots", slots, 1, LATEST)
+            check_integer("slots", slots, 1, LATEST)
         if isinstance(seeds, int):
-            whole("seeds", seeds, 1, LATEST)
+            check_integer("seeds", seeds, 1, LATEST)
         self.environment, self.options, self.eval_freq = environment, options, eval_freq
         self.folder = None if best_model_save_path is None else Path(best_model_save_path)
         rows = range(FIRST, FIRST + seeds) if isinstance(seeds, int) else seeds

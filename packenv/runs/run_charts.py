@@ -181,9 +181,8 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
         return []
     values = [mark.value for entry in entries for mark in entry.marks]
     ends = (min(values) / BEYOND, max(values) * BEYOND or 1.0)
-    hollow = (
-        [Key(GREY, "unstable (hollow)", "o", False)] if any(not mark.filled for each in entries for mark in each.marks) else []
-    )
+    marks = [mark for row in entries for mark in row.marks]
+    hollow = [Key(GREY, "unstable (hollow)", "o", False)] if any(not mark.filled for mark in marks) else []
     keys = [Key(GREY, name, shape) for name, shape in QUANTILES.values()] + hollow
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     chart = RowChart(entries, f"delay ({clock.unit})", ends, log=True, marks=keys)

@@ -95,11 +95,11 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
         if taken.bit_count() != number or taken >> there or (kinds and not (model >= 0 and kinds >> model & 1)):
             return f"row {row} has devices that it may not have on server {schedule.server[row]}"
     # no device may be above its capacity
-    for place, (there, whole, _) in enumerate(workload.servers.devices.tolist()):
+    for place, (there, full, _) in enumerate(workload.servers.devices.tolist()):
         here = started[schedule.server[started] == place]
-        part = np.where(jobs.devices[here, SHARE] > 0, jobs.devices[here, SHARE], whole)
+        part = np.where(jobs.devices[here, SHARE] > 0, jobs.devices[here, SHARE], full)
         takes = (schedule.devices[here, None] >> np.arange(there) & 1) * part[:, None]  # (tasks, devices)
-        fault = _above_capacity(takes, np.full((1, there), whole), schedule.start[here], 0 * here, schedule.end[here])
+        fault = _above_capacity(takes, np.full((1, there), full), schedule.start[here], 0 * here, schedule.end[here])
         if fault is not None:
             return fault.replace("server 0 is", f"a device of server {place} is")
     return None

@@ -51,8 +51,8 @@ def could_have(jobs: Jobs, servers: Servers, server: int) -> Bools:
     """Mark the tasks (n,) whose devices an empty server has."""
     if jobs.devices is None or servers.devices is None:
         return np.ones(len(jobs), np.bool_)
-    number, whole = int(servers.devices[server, HOW_MANY]), int(servers.devices[server, WHOLE])
-    enough = (jobs.devices[:, NUMBER] <= number) & (jobs.devices[:, SHARE] <= whole)
+    number, full = int(servers.devices[server, HOW_MANY]), int(servers.devices[server, WHOLE])
+    enough = (jobs.devices[:, NUMBER] <= number) & (jobs.devices[:, SHARE] <= full)
     return np.asarray(enough & accepted(jobs, servers, server))
 
 

@@ -158,11 +158,11 @@ def too_large_gang(jobs: Jobs, servers: Servers, row: int) -> str:
     return f"its gang of {tasks:,} tasks has no room on all {len(servers):,} servers together, even if they are empty"
 
 
-def in_whole_gangs(jobs: Jobs, kept: Bools) -> Bools:
+def in_whole_gangs(jobs: Jobs, chosen: Bools) -> Bools:
     """Mark the tasks (n,) whose whole gang is in `kept`."""
     assert jobs.gang is not None
     first = gang_spans(jobs.gang)[:, FIRST]
-    return np.asarray(~np.isin(first, first[~kept]))
+    return np.asarray(~np.isin(first, first[~chosen]))
 
 
 def which_fit(jobs: Jobs, servers: Servers) -> Bools:

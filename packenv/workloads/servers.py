@@ -99,8 +99,8 @@ class Servers:
             return [""] * len(self)
         names = [*self.device_kinds, ""]  # NO_MODEL is the last
         return [
-            f"@{'' if number == UNKNOWN else f'{number}*'}{names[model]}{'' if whole == MILLI else f'/{whole}'}"
-            for number, whole, model in self.devices.tolist()
+            f"@{'' if number == UNKNOWN else f'{number}*'}{names[model]}{'' if full == MILLI else f'/{full}'}"
+            for number, full, model in self.devices.tolist()
         ]
 
     def __repr__(self) -> str:

@@ -60,7 +60,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         try:
             chosen = operator.index(action)
         except TypeError:
-            chosen = self._whole(action)
+            chosen = self._integer(action)
         if not 0 <= chosen <= self._last:
             raise InputError(f"action {chosen} is out of range: 0 to {self._last}")
         if self._over:
@@ -119,7 +119,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return observed
 
     @staticmethod
-    def _whole(action: Any) -> int:
+    def _integer(action: Any) -> int:
         if isinstance(action, np.ndarray) and action.size == 1 and action.dtype.kind in "iu":
             return int(action.item())
         raise InputError(f"action must be a whole number, not {action!r}")

@@ -125,8 +125,8 @@ class TrainingRun:
         self.measured = as_measured(compared, by, self.plan.against)
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
-        shown = self.measured | self.evaluation.bounds()
-        self.log.scalars({f"evaluation/{name}": value for name, value in shown.items()}, samples)
+        shown_values = self.measured | self.evaluation.bounds()
+        self.log.scalars({f"evaluation/{name}": value for name, value in shown_values.items()}, samples)
         self.log.flush()
         text = ", ".join(f"{comparison.agent:.3g} ({comparison.ratio:.3f}) at {comparison.label}" for comparison in compared)
         self.progress.say(f"{samples:,} samples: {by} (ratio to {self.plan.against}) {text}")

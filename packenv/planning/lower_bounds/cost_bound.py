@@ -47,14 +47,14 @@ class Rows(NamedTuple):
 class CostBound(NamedTuple):
     """No mix costs less than `value`.
 
-    proof  None if the bound only uses that each task must fit some machine
-    whole  no mix of whole machines costs less: all cheaper ones violate a row
+    proof        None if the bound only uses that each task must fit some machine
+    of_integers  no mix of whole machines costs less: all cheaper ones violate a row
     """
 
     value: Fraction
     proof: CostProof | StreamCostProof | None
     rows: Rows
-    whole: Fraction
+    of_integers: Fraction
 
 
 def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: float, seconds: float) -> CostBound:

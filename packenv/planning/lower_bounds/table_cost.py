@@ -154,7 +154,7 @@ class TableCost:
         costs, supply = self._matrix()
         combined = combine(costs, supply, self.price, self.limit.spared or 0)
         if (combined.weights > 0).any():
-            self._offer(CostProof(self.limit, self._whole(combined.weights)))
+            self._offer(CostProof(self.limit, self._with_integer_weights(combined.weights)))
         return combined
 
     def _matrix(self) -> tuple[Floats, Floats]:
@@ -175,7 +175,7 @@ class TableCost:
             supply.append(np.array(most) / scale)
         return np.array(costs), np.array(supply)
 
-    def _whole(self, weights: Floats) -> tuple[PricedWindow, ...]:
+    def _with_integer_weights(self, weights: Floats) -> tuple[PricedWindow, ...]:
         """Return the windows with whole weights, as precise as 62 bits allow."""
         weighted, largest = [], 0.0
         for row, weight in zip(self.rows, weights.tolist(), strict=True):

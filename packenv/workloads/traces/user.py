@@ -148,7 +148,7 @@ def read_user(
 
 def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> Bools:
     """Mark repeated rows (n,), if a column other than `job` identifies tasks."""
-    ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.theirs.values()]
+    ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.in_file.values()]
     twice = columns.repeated(*ids, *columns.names) if ids else np.zeros(len(columns), np.bool_)
     if not twice.any():
         return twice
@@ -175,7 +175,7 @@ def _likely(names: list[str], called: Mapping[str, str], with_resources: bool) -
     of_ours = all(ours == name for ours, name in amounts.items())  # as they are without being named
     if with_resources and known and not more and not of_ours and {*called} <= {*SECONDS_FORM, *NAMED}:
         columns |= amounts
-    units = {found and found[1].lower() for found in (UNIT.search(times.get(ours, "")) for ours in form)}
+    units = {unit_match and unit_match[1].lower() for unit_match in (UNIT.search(times.get(ours, "")) for ours in form)}
     remedy = {"columns": ",".join(f"{ours}={name}" for ours, name in columns.items())}
     unit = units.pop() if len(units) == 1 else None
     return remedy | ({"time_unit": unit} if unit else {}), known is not None
@@ -212,13 +212,13 @@ def _check_lengths(columns: Columns, in_slots: bool) -> None:
             raise ArgumentError(f"{columns.path}: {what}: rename it {right}, or `columns` {right}={columns.shown(wrong)}")
 
 
-def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
+def _by_our_names(path: Path, names: list[str], choice: Wanted, renamed: Mapping[str, str]) -> tuple[list[str], Wanted]:
     """Return our names of the columns, and the resources to read."""
-    absent = [name for name in theirs.values() if name not in names]
+    absent = [name for name in renamed.values() if name not in names]
     if absent:
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
-    called = [ours for name in names for ours in ([*_ours(theirs, name)] or ([name] if name not in theirs else []))]
-    resources = tuple(name for name in theirs if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
+    called = [ours for name in names for ours in ([*_ours(renamed, name)] or ([name] if name not in renamed else []))]
+    resources = tuple(name for name in renamed if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
     if isinstance(choice, tuple) and (idle := [name for name in resources if name not in choice]):
         what = f"{idle[0]!r} is neither a known column nor one of `resources` {shlex.quote(','.join(choice))}"
         raise ArgumentError(f"{path}: `columns`: {what}; known: {', '.join((*SLOT_FORM, *SECONDS_FORM, *NAMED))}")

@@ -126,8 +126,8 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     # Resources, and a check of the fields.
     demand = _demand(columns)
     available = tuple(name for name in RESOURCES if name in demand)
-    asked = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
-    resources = resource_names(asked, available, USUAL, path)
+    requested = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
+    resources = resource_names(requested, available, USUAL, path)
     others = [name for name in available if name not in (*resources, NODE_COUNT) and (demand[name] > 0).any()]
     if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
         missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
