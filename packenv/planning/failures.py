@@ -15,6 +15,7 @@ from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted, counted_by_reason, estimate, listed, sentences
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_whole
+from packenv.planning.kinds import on_servers
 from packenv.planning.plan import Say, plan_all
 from packenv.planning.request import PlanLog, PlanRequest
 from packenv.planning.server_plans import SURER
@@ -260,9 +261,9 @@ def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workloa
     These tasks of a table fit none of the servers. Raises InputError if they are more than half, or can occur in a stream.
     """
     left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
-    jobs, rate = workload.jobs, {} if workload.jobs is not None else {"rate": workload.rate}
+    jobs = workload.jobs
     try:
-        return workload.with_(servers=left, **rate), 0
+        return on_servers(workload, left), 0
     except InputError as problem:
         if jobs is None:
             raise InputError(f"without these servers, {problem}") from None

@@ -14,7 +14,7 @@ from packenv.units import to_units
 from packenv.workloads.demand import Sizes, fits_on, largest_demands, per_resource
 from packenv.workloads.gangs import MOST_OF_A_GANG, many_of_the_last
 from packenv.workloads.laws.joint import Joint
-from packenv.workloads.servers import MOST_SERVERS
+from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
 
 MOST_KINDS = 64
@@ -106,20 +106,22 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
     return tuple(np.bincount(kind_of, minlength=len(kinds)).tolist())
 
 
+def on_servers(workload: Workload, servers: Servers) -> Workload:
+    """Return the same work on other servers."""
+    return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
+
+
 def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
     """Return the same work on `counts` machines of each kind."""
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
-    servers = workload.servers.only(np.repeat(np.arange(len(counts)), counts))
-    rate = {} if workload.jobs is not None else {"rate": workload.rate}
-    return workload.with_(servers=servers, **rate)
+    return on_servers(workload, workload.servers.only(np.repeat(np.arange(len(counts)), counts)))
 
 
 def with_kind(workload: Workload, kind: str) -> Workload:
     """Return the work with servers like `64:256` behind. Raises InputError."""
     servers = workload.servers.and_kind(kind)
-    rate = {} if workload.jobs is not None else {"rate": workload.rate}
-    return workload.with_(servers=many_of_the_last(servers) if _has_gangs(workload) else servers, **rate)
+    return on_servers(workload, many_of_the_last(servers) if _has_gangs(workload) else servers)
 
 
 def servers_there(workload: Workload) -> int:

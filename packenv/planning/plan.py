@@ -26,7 +26,6 @@ from packenv.planning.what_if import (
     Compared,
     WithoutLargest,
     certainty,
-    common_number,
     compared,
     trial_at,
     without_largest,
@@ -148,7 +147,7 @@ def _at_common_number(
     searches: Mapping[str, Search], plans: Mapping[str, Plan], options: RunOptions, log: PlanLog | None
 ) -> list[Compared]:
     """Return each policy with the largest number of servers that one needs."""
-    servers = common_number([*plans.values()])
+    servers = max(plan.servers for plan in plans.values())
 
     def trial_of(policy: str, ask: AskRuns, say: Say) -> tuple[str, Trial]:
         say(f"{counted(servers, 'server')}, to compare")

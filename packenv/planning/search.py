@@ -17,6 +17,7 @@ import numpy as np
 from packenv.content.text import counted, sentences
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
+from packenv.planning.kinds import on_servers
 from packenv.planning.trials import AskRuns, RunValues, Trial, is_met, mean_of, run_values
 from packenv.policy import name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
@@ -76,8 +77,7 @@ class Plan(NamedTuple):
 
 def with_servers(workload: Workload, count: int, there: int = 0) -> Workload:
     """Return the work on the first `there` servers and others like the next."""
-    servers = workload.servers.only(np.minimum(np.arange(count), there))
-    return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
+    return on_servers(workload, workload.servers.only(np.minimum(np.arange(count), there)))
 
 
 @dataclass(frozen=True)

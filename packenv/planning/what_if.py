@@ -137,15 +137,6 @@ class Compared(NamedTuple):
     trial: Trial
     less_first: tuple[tuple[float | None, ...], ...]  # of each goal, seed by seed: its measure minus the first policy's
 
-    @property
-    def servers(self) -> int:
-        return self.trial.servers
-
-
-def common_number(plans: Sequence[Plan]) -> int:
-    """Return the largest answer, enough for all of these policies."""
-    return max(plan.servers for plan in plans)
-
 
 def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
     """Return the plan's trial with `servers`, or a new one."""
