@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.extend import UNIT, InputError
-from packenv_kubernetes.objects import Pod
 from packenv_kubernetes.requests import objects
 from packenv_kubernetes.texts import counted
+
+if TYPE_CHECKING:
+    from packenv_kubernetes.objects import Pod
 
 Bools = NDArray[np.bool_]
 
