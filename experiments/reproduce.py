@@ -107,7 +107,7 @@ def reproduce(
     where: ProcessOptions,
     **numbers: int | None,
 ) -> None:
-    """Reproduce figures of the papers, and say which of their claims the runs show.
+    """Reproduce figures of the papers, and check which of their claims the runs show.
 
     \b
     FIGURE is one of
@@ -118,10 +118,10 @@ def reproduce(
       price-fig1 price-fig2 price-fig3 price-fig4, price-fig5 (with 6 and 7),
       price-fig8 (with 9 and 10), price-abundant: the price and SAT schedulers
       of Zhang and Yao; price-figs: these
-      rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
-      and what its windows decide
-      fgd: placing pods on GPUs that are shared, and what ties decide;
-      fgd-departures: the same where pods leave, and wait
+      rlscheduler: RLScheduler's table of batch scheduling, as coded and as defined,
+      and the decisions of its windows
+      fgd: placing pods on shared GPUs, and the effect of ties;
+      fgd-departures: the same with pods that leave and wait
 
     Each figure writes DIR/FIGURE.png (or .pdf, .svg), DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a
     result, not an error. Hollow points are runs not known to be stable, crosses unstable ones.
@@ -136,7 +136,7 @@ def reproduce(
     outputs.check()
     of_traces, of_logs = ({*names} & {*chosen} for names in (OF_TRACES, OF_LOGS))
     if trace is not None and bool(of_traces) == bool(of_logs):
-        only = "" if not of_logs else ", and for one of them at a time"
+        only = "" if not of_logs else ", one kind at a time"
         raise InputError(f"--trace is for {', '.join((*OF_TRACES, *OF_LOGS))}{only}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")

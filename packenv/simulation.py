@@ -165,7 +165,7 @@ def simulate(
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
     # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand, or of gangs.
-    begun, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
+    in_service, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.at_once) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
@@ -196,7 +196,7 @@ def simulate(
         setting.capacity,
         needs,
         jobs=table,
-        initial=check_initial(begun, workload.servers),
+        initial=check_initial(in_service, workload.servers),
         record_rows=recorded if records else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,
@@ -350,10 +350,10 @@ def check_devices(jobs: InService, servers: Servers) -> None:
     assert jobs.devices is not None
     number, share, _, taken = jobs.devices.T
     devices = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
-    whole = devices[jobs.server, WHOLE]
+    full = devices[jobs.server, WHOLE]
     has = taken[:, None] >> np.arange(MOST_DEVICES) & 1  # (n, MOST_DEVICES)
     held = np.zeros((len(servers), MOST_DEVICES), np.int64)
-    np.add.at(held, jobs.server, has * np.where(share > 0, share, whole)[:, None])
+    np.add.at(held, jobs.server, has * np.where(share > 0, share, full)[:, None])
     room = np.where(np.arange(MOST_DEVICES) < devices[:, HOW_MANY, None], devices[:, WHOLE, None], 0)
     for n in np.flatnonzero((has.sum(axis=1) != number) | ((held > room)[jobs.server] & (has == 1)).any(axis=1)).tolist():
         raise InputError(f"initial job {n}: server {jobs.server[n]} has no room for it on its devices")

@@ -63,8 +63,8 @@ def job_numbers(jobs: Jobs) -> Ints:
 def mean_durations(jobs: Jobs) -> Floats:
     """(jobs,) mean estimates in slots; true means without column `estimate`."""
     job = job_numbers(jobs)
-    believed = jobs.service if jobs.estimate is None else jobs.estimate
-    return np.asarray(np.bincount(job, weights=believed) / np.bincount(job))
+    durations = jobs.service if jobs.estimate is None else jobs.estimate
+    return np.asarray(np.bincount(job, weights=durations) / np.bincount(job))
 
 
 def owner_numbers(jobs: Jobs) -> Ints:

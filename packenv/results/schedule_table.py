@@ -83,8 +83,8 @@ def ended(result: Result, end: NDArray[np.int64]) -> NDArray[np.bool_]:
     return within if np.count_nonzero(within) == result.completed else within & (end < result.slots)
 
 
-def _numbers_of_bits(words: NDArray[np.int64]) -> NDArray[np.object_]:
+def _numbers_of_bits(bits: NDArray[np.int64]) -> NDArray[np.object_]:
     """Return each word's set bits as text: "0 3"."""
-    sets, place = np.unique(words, return_inverse=True)
+    sets, place = np.unique(bits, return_inverse=True)
     texts = [" ".join(str(bit) for bit in range(word.bit_length()) if word >> bit & 1) for word in sets.tolist()]
     return np.array(texts, np.object_)[place.ravel()]

@@ -136,7 +136,7 @@ def test_fitted_workload_and_given_servers(tmp_path: Path, capsys: pytest.Captur
     reproduce("fig5", "--slots", 2592, "--seeds", 1, "--servers", 1000, "--out", tmp_path, "--processes", 1)
     out = capsys.readouterr().out
     assert "google2011-like, 2,000 tasks" in out and "1000 servers" in out
-    assert "not shown  fitted: at high β" in out and "cannot be said: queues of 0" in out  # nothing ever waits
+    assert "not shown  fitted: at high β" in out and "not known: queues of 0" in out  # nothing ever waits
     assert {float(row["mean_queue"]) for row in rows(tmp_path / "fig5.csv")} == {0.0}
 
 

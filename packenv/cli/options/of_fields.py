@@ -69,10 +69,10 @@ def click_option(
     if type_ is not click.BOOL and words.metavar is not None:
         settings["metavar"] = words.metavar
     default = words.typed
-    shown = default not in (None, (), "") and "[default" not in text and (type_ is not click.BOOL or default)
+    has_default = default not in (None, (), "") and "[default" not in text and (type_ is not click.BOOL or default)
     flags = words.flags or (f"--{name.replace('_', '-')}",)
     settings |= {"cls": Option, "group": words.group, "common": words.common}
-    return click.option(*flags, name, default=default, show_default=bool(shown), help=text, **settings)
+    return click.option(*flags, name, default=default, show_default=bool(has_default), help=text, **settings)
 
 
 def click_type(hint: Any) -> tuple[bool, Any]:

@@ -77,8 +77,8 @@ def named_workload(name: str) -> Workload:
     """Return the workload with one of the `names`."""
     row = WORKLOADS[name]
     file, _, function = row.maker.partition(":")
-    made: Workload = getattr(load(f"packenv.workloads.named.{file}"), function)(*row.arguments)
-    return made.with_(name=name)
+    workload: Workload = getattr(load(f"packenv.workloads.named.{file}"), function)(*row.arguments)
+    return workload.with_(name=name)
 
 
 def check_source(text: str) -> None:

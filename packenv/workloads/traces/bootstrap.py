@@ -31,13 +31,13 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
     """
     if tasks < 2 or not seconds > 0 or block < 1 or not 0 <= seed < 2**63:
         raise InputError(f"bootstrap: cannot make {tasks} tasks in {seconds:g} s from blocks of {block} with seed {seed}")
-    kept = np.flatnonzero(trace.kept()[0])
-    if len(kept) < 2 or trace.submit[kept[0]] == trace.submit[kept[-1]]:
+    usable = np.flatnonzero(trace.kept()[0])
+    if len(usable) < 2 or trace.submit[usable[0]] == trace.submit[usable[-1]]:
         raise InputError(f"{trace.source}: too few tasks to resample, or all of them submitted at one time")
     # Draw blocks of rows, and stretch their gaps to the span.
-    place = _places(len(kept), tasks, min(block, len(kept)), seed)  # among the kept
-    rows = kept[place]
-    submit = _stretched(np.cumsum(_gaps(trace.submit[kept])[place]), seconds)
+    place = _places(len(usable), tasks, min(block, len(usable)), seed)  # among the kept
+    rows = usable[place]
+    submit = _stretched(np.cumsum(_gaps(trace.submit[usable])[place]), seconds)
     duration = trace.duration[rows]
     return Trace(
         submit=submit,
@@ -47,7 +47,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
         resources=trace.resources,
         finished=None,
         in_snapshot=np.zeros(tasks, np.bool_),
-        job=None if trace.job is None else _jobs_apart(trace.job[rows], min(block, len(kept))),
+        job=None if trace.job is None else _jobs_apart(trace.job[rows], min(block, len(usable))),
         others={name: column[rows] for name, column in trace.others.items() if name not in ("phase", "gang")},
         source=f"block bootstrap of {trace.source}",
     )
@@ -55,8 +55,8 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
 
 def _places(n: int, tasks: int, block: int, seed: int) -> Ints:
     """Draw indices (tasks,) below n, in circular blocks."""
-    words = np.random.Philox(key=seed).random_raw(-(-tasks // block))
-    first = ((words >> np.uint64(11)) * 2.0**-53 * n).astype(np.int64)
+    bits = np.random.Philox(key=seed).random_raw(-(-tasks // block))
+    first = ((bits >> np.uint64(11)) * 2.0**-53 * n).astype(np.int64)
     return ((first[:, None] + np.arange(block)) % n).ravel()[:tasks]
 
 

@@ -62,6 +62,6 @@ def _without_lists(table: pa.Table) -> pa.Table:
     for place, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if pa.types.is_large_list(type_):
             cells = table[name].combine_chunks()
-            words = pa.LargeListArray.from_arrays(cells.offsets, cells.values.cast(pa.string()))
-            table = table.set_column(place, name, pc.binary_join(words, " "))
+            texts = pa.LargeListArray.from_arrays(cells.offsets, cells.values.cast(pa.string()))
+            table = table.set_column(place, name, pc.binary_join(texts, " "))
     return table

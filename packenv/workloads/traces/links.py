@@ -151,10 +151,10 @@ def _numbers(columns: Columns, name: str, cells: pa.Array, owner: Ints) -> Ints:
     try:
         return np.asarray(cells.cast(pa.int64()), np.int64)
     except pa.ArrowException:
-        return np.array([_whole(columns, name, cell, int(row)) for cell, row in zip(cells.to_pylist(), owner, strict=True)])
+        return np.array([_integer(columns, name, cell, int(row)) for cell, row in zip(cells.to_pylist(), owner, strict=True)])
 
 
-def _whole(columns: Columns, name: str, text: str, row: int) -> int:
+def _integer(columns: Columns, name: str, text: str, row: int) -> int:
     try:
         return read_whole(text, -LARGEST_WHOLE)
     except InputError as problem:

@@ -183,7 +183,7 @@ def read_machine_list(path: Path) -> MachineList:
         elif not number:
             left_out[UNKNOWN_GPUS] += 1
         else:
-            gpus[machine] = _whole(number, f"{where}, number of GPUs")
+            gpus[machine] = _integer(number, f"{where}, number of GPUs")
     capacity = [number / LARGEST_SERVER for number in gpus.values() if number]
     left_out[NO_GPU] = len(gpus) - len(capacity)
     if not capacity:
@@ -191,7 +191,7 @@ def read_machine_list(path: Path) -> MachineList:
     return MachineList(np.array(capacity)[:, None], tuple(name for name, number in gpus.items() if number), left_out)
 
 
-def _whole(text: str, where: str) -> int:
+def _integer(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise InputError(f"{where}: {excerpt(text)} is not a whole number")
     return read_whole(text)

@@ -136,9 +136,9 @@ def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
     name = table.column("task_name").combine_chunks().fill_null("")
     parts = pc.extract_regex(name, NAME)
     number = pc.struct_field(parts, "number").cast(pa.int64()).fill_null(-1).to_numpy()
-    words = pc.split_pattern(pc.struct_field(parts, "before").fill_null(""), "_")
-    offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(words).to_numpy())])
-    flat = pc.list_flatten(words)
+    parts_of_name = pc.split_pattern(pc.struct_field(parts, "before").fill_null(""), "_")
+    offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(parts_of_name).to_numpy())])
+    flat = pc.list_flatten(parts_of_name)
     filled = np.asarray(pc.not_equal(flat, ""))
     owner = np.repeat(np.arange(len(job)), np.diff(offsets))[filled]
     before = flat.filter(pa.array(filled)).cast(pa.int64()).to_numpy()
@@ -160,9 +160,9 @@ def _key(job: Ints, number: Ints) -> Ints:
 def _without_circles(links: Ragged, level: Ints) -> tuple[Ragged, int]:
     """Return the links without those in or after circles, and their number."""
     owner = np.repeat(np.arange(len(level)), np.diff(links.offsets))
-    kept = (level[owner] >= 0) | (level[links.values] >= 0)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=len(level)))]).astype(np.int64)
-    return Ragged(offsets, links.values[kept]), int((~kept).sum())
+    acyclic = (level[owner] >= 0) | (level[links.values] >= 0)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[acyclic], minlength=len(level)))]).astype(np.int64)
+    return Ragged(offsets, links.values[acyclic]), int((~acyclic).sum())
 
 
 def _after_predecessors(start: Ints, end: Ints, links: Ragged) -> tuple[Ints, int]:
