@@ -59,7 +59,12 @@ def result_of(
     measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
-    trajectory = _trajectory(cluster, workload.servers.size_unit)
+    # The queue in every bin that the run has completed.
+    size_unit = workload.servers.size_unit
+    width = int(cluster.head["bin_slots"][0])
+    whole = int(cluster.head["now"][0]) // width
+    bins = cluster.measures.bins[0, :whole] / width
+    trajectory = Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
     # The verdict needs the waiting size in largest servers.
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
@@ -108,14 +113,6 @@ def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
     unused = (of_devices[:1] if workload.has_devices else of_devices) + (several if workload.D == 1 else ())
     unused += () if workload.has_gangs else gang
     return {reason: count for reason, count in counts.items() if count or reason not in unused}
-
-
-def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
-    """The queue in every bin that the run has completed."""
-    width = int(cluster.head["bin_slots"][0])
-    whole = int(cluster.head["now"][0]) // width
-    bins = cluster.measures.bins[0, :whole] / width
-    return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
 
 
 def _delays(cluster: Cluster, table: Jobs | None) -> Delays:

@@ -178,8 +178,12 @@ def deferred_interrupts() -> Iterator[None]:
                 timer.join()
 
 
-def _mend_streams() -> None:
-    """Replace closed streams, and show "?" for letters that cannot be written."""
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line.
+
+    Bad input is one line on standard error and exit status 2. Ctrl-C exits with 130, SIGTERM with 143.
+    """
+    # Replace closed streams, and show "?" for letters that cannot be written.
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the process ends
@@ -187,14 +191,6 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="replace")  # a ρ on Windows, or the name of a file that is no UTF-8
     if os.environ.get("COLUMNS", "1").strip("0") == "":
         del os.environ["COLUMNS"]  # no width at all, in which no text would fit
-
-
-def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line.
-
-    Bad input is one line on standard error and exit status 2. Ctrl-C exits with 130, SIGTERM with 143.
-    """
-    _mend_streams()
     signals: list[int] = []
     try:
         words = sys.argv[1:] if arguments is None else arguments

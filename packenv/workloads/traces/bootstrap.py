@@ -37,7 +37,12 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
     # Draw blocks of rows, and stretch their gaps to the span.
     place = _places(len(kept), tasks, min(block, len(kept)), seed)  # among the kept
     rows = kept[place]
-    submit = _stretched(np.cumsum(_gaps(trace.submit[kept])[place]), seconds)
+    # Scale times (n,) to µs from 0 to `seconds` seconds.
+    times = np.cumsum(_gaps(trace.submit[kept])[place])
+    since = times - times[0]
+    if since[-1] == 0:
+        raise InputError("bootstrap: all tasks drawn were submitted at one time")
+    submit = np.rint(since * (seconds * SECOND / since[-1])).astype(np.int64)
     duration = trace.duration[rows]
     return Trace(
         submit=submit,
@@ -64,14 +69,6 @@ def _gaps(submit: Ints) -> Ints:
     """Return µs since the previous submission (n,), the mean for the first."""
     gaps = np.diff(submit)
     return np.concatenate([[round(gaps.mean())], gaps]).astype(np.int64)
-
-
-def _stretched(times: Ints, seconds: float) -> Ints:
-    """Scale times (n,) to µs from 0 to `seconds` seconds."""
-    since = times - times[0]
-    if since[-1] == 0:
-        raise InputError("bootstrap: all tasks drawn were submitted at one time")
-    return np.rint(since * (seconds * SECOND / since[-1])).astype(np.int64)
 
 
 def _jobs_apart(job: Ints, block: int) -> Ints:
