@@ -114,9 +114,11 @@ def helps(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def pages() -> list[Path]:
-    """The pages that people read, those of plug-ins too."""
-    found = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/*/*.md"), *ROOT.glob("plugins/*/*.md"), *ROOT.glob("plugins/*/docs/*.md")]
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(page for page in found if page.name != "CHANGELOG.md")]
+    """The pages that people read, those of plug-ins too. `make docs` copies the latter to docs/plugins."""
+    patterns = ("docs/*.md", "docs/*/*.md", "plugins/*/*.md", "plugins/*/docs/*.md")
+    found = [page for pattern in patterns for page in ROOT.glob(pattern)]
+    written = [page for page in found if page.name != "CHANGELOG.md" and page.parent != ROOT / "docs" / "plugins"]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(written)]
 
 
 def newest_changes() -> list[str]:
@@ -149,12 +151,7 @@ def main() -> int:
     check = "--check" in sys.argv[1:]
     texts = {
         "pages": [paragraph for page in pages() for paragraph in prose_of(page)],
-        "docstrings": [
-            " ".join(part.split())
-            for _, text in docstrings()
-            for part in re.split(r"\n\s*\n", text)
-            if part.split()
-        ],
+        "docstrings": [" ".join(part.split()) for _, text in docstrings() for part in re.split(r"\n\s*\n", text) if part.split()],
     }
     failed = False
     if not check:

@@ -98,7 +98,7 @@ def could_have_devices(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def devices_for(c: Cluster, i: int, server: int) -> int:
-    """Return the default devices for task i, as bits, or NONE."""
+    """Return the default devices for task i as bits (0: it needs none), or NONE."""
     return choice_of_devices(c, i, server, False) if accepts(c, i, server) else NONE
 
 

@@ -103,7 +103,7 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
 
 @compiled
 def wake_at(c: Cluster, slot: int) -> None:
-    """Schedule in `slot` even without an event (the earliest pending one)."""
+    """Schedule in `slot` even without an event. Only the earliest counts."""
     head = c.head[c.e]
     if head.now < slot < head.wake:
         head.wake = slot

@@ -32,7 +32,10 @@ def start_first_fit(c: Cluster, i: int) -> bool:
 
 @compiled
 def start_best_fit(c: Cluster, i: int) -> bool:
-    """Start task i and all its gang on BF-J's servers, or none."""
+    """Start task i and all its gang on BF-J's servers, or none.
+
+    Needs the orders of `best_server`.
+    """
     if in_gang(c, i):
         return start_gang(c, i, hold_for_gang(c, i, True))
     server = best_server(c, i)

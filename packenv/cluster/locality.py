@@ -31,7 +31,7 @@ def has_homes(c: Cluster) -> bool:
 
 @compiled
 def level_of(c: Cluster, row: int, server: int) -> int:
-    """Return NODE, RACK or ANY, a row's distance from its data."""
+    """Return a row's distance from its data: NODE (also without homes), RACK or ANY."""
     if not has_homes(c) or row < 0:
         return NODE
     places = c.source.locality

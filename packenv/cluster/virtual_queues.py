@@ -23,7 +23,7 @@ from packenv.policy import BY_TYPE
 
 @compiled
 def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
-    """Return K_RED's n-th < 4J - 4 configuration (k_1, j, k_j), J = levels."""
+    """Return K_RED's n-th configuration (k_1, j, k_j), n < 4J - 4, J = levels."""
     if n < levels:
         return 0, 2 * n, 1 << n
     n -= levels - 1  # m of the next form

@@ -69,7 +69,7 @@ from packenv.envs.observation.describe import (
 )
 from packenv.envs.observation.layout import checked_actions, needs_of_types, observed_shapes, orders_for
 from packenv.envs.policy_agents.planned import (
-    Option,
+    Choice,
     Planned,
     among_choices,
     largest_of_queue,
@@ -336,9 +336,9 @@ def checked_choices(choices: Any, types: int, starts: int, options: Options) -> 
     if not isinstance(choices, Sequence) or len(choices) != 2:
         raise InputError(f"choices must be a pair (servers, virtual queues of each) or None, not {choices!r}")
     if starts != LARGEST:
-        raise InputError("choices are of rule 'largest': with another rule, choices=None")
+        raise InputError("choices need rule 'largest': use choices=None with other rules")
     if not options.describes_actions:
-        raise InputError(f"observation {options.observation!r} does not say which servers are offered: with it, choices=None")
+        raise InputError(f"observation {options.observation!r} does not show the offered servers: use choices=None")
     whole("choices: servers", choices[0], 1, MOST_OFFERED)
     whole("choices: virtual queues", choices[1], 2, types)
     return int(choices[0]), int(choices[1])
@@ -364,16 +364,16 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     return nearest_action(core, row, planned, tasks, action_of)
 
 
-def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Option:
+def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Choice:
     """Return the server's choice nearest to task i."""
     c, rules = core.batch.c, core.layout.rules
     if rules.starts == WINDOW:
         k = int(np.flatnonzero(waiting == i)[0])
-        return Option(k, True) if k < rules.per_server else Option(NONE, False)
+        return Choice(k, True) if k < rules.per_server else Choice(NONE, False)
     if rules.starts == HEAD:
         kind = int(c.server["kind"][row, server])
         j = int(types_of(c, row, kind, c.task["size"][row, [i]])[0])
-        return Option(j, int(c.types.queue["head"][row, kind, j]) == i)
+        return Choice(j, int(c.types.queue["head"][row, kind, j]) == i)
     return largest_of_queue(core, row, waiting, i, server)
 
 
@@ -385,13 +385,13 @@ def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.i
     _, first = np.unique(room[able], return_index=True)
     offered = [int(able[n]) for n in first[: rules.servers]]
 
-    def action_of(i: int, server: int) -> Option:
+    def action_of(i: int, server: int) -> Choice:
         k = next((k for k, candidate in enumerate(offered) if room[candidate] == room[server]), NONE)
         if k == NONE:
-            return Option(NONE, False)
+            return Choice(NONE, False)
         largest = largest_of_queue(core, row, waiting, i, offered[k])
         near = among_choices(core, row, waiting, offered[k], largest, rules.per_server)
-        return near if near.choice == NONE else Option(k * rules.per_server + near.choice, near.exact and offered[k] == server)
+        return near if near.choice == NONE else Choice(k * rules.per_server + near.choice, near.exact and offered[k] == server)
 
     return nearest_action(core, row, planned, tasks, action_of)
 

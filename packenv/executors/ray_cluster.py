@@ -84,7 +84,7 @@ class RayExecutor(Executor):
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
         """Submit a call; nodes must be able to import it."""
         data = io.BytesIO()
-        dumper = _Dumper(data, pickle.HIGHEST_PROTOCOL)
+        dumper = _ReferencePickler(data, pickle.HIGHEST_PROTOCOL)
         dumper.references = []
         dumper.dump((call, args, options))
         try:
@@ -125,7 +125,7 @@ class RayExecutor(Executor):
             ray.shutdown()
 
 
-class _Dumper(pickle.Pickler):
+class _ReferencePickler(pickle.Pickler):
     references: list[Any]
 
     def persistent_id(self, value: Any) -> int | None:
@@ -173,7 +173,7 @@ def _join(address: str, options: dict[str, Any]) -> None:
     except ValueError:
         host, port = None, None
     if not host or not port:
-        raise InputError(f"--on {address!r}: ray://HOST:PORT is wanted, for example ray://head:10001")
+        raise InputError(f"--on {address!r}: must be ray://HOST:PORT, such as ray://head:10001")
     ends, announced = time.monotonic() + PATIENCE, False
     while True:
         try:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import socket
+import struct
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from typing import Any
 
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import excerpt
-from packenv.live.scheduler import Scheduler, Start
+from packenv.live.scheduler import Scheduler
 
 PROTOCOL = 1
 LONGEST_LINE = 2**20
@@ -26,16 +27,9 @@ CHUNK = 2**16
 EVENTS = "events"
 """Kind of file, in the first line of a log."""
 
-SILENT = 10.0  # seconds until a client that reads no answers is disconnected
+SILENT = 10  # seconds until a client that reads no answers is disconnected
 MALFORMED = (TypeError, ValueError, OverflowError, RecursionError, KeyError, AttributeError)
-
-
-def start_record(start: Start) -> dict[str, Any]:
-    """Return a start for an answer."""
-    record: dict[str, Any] = {"task": start.task, "server": start.server, "slot": start.slot}
-    if start.devices:
-        record["devices"] = start.devices
-    return record if start.source is None else record | {"source": start.source}
+DONE = '{"ok": true}'
 
 
 class Service:
@@ -45,44 +39,39 @@ class Service:
     """
 
     def __init__(self, scheduler: Scheduler, log: str | None = None, seconds: float | None = None) -> None:
-        self.scheduler, self.seconds = scheduler, seconds
-        self.actions: dict[str, Callable[[Any], dict[str, Any]]] = {
+        self.scheduler, self.seconds, self.lock = scheduler, seconds, threading.Lock()
+        self.actions: dict[str, Callable[[Any], Any]] = {
             "hello": self._hello,
-            "submit": lambda task: self._told(scheduler.submit, **task),
-            "complete": lambda name: self._told(scheduler.complete, name),
-            "fail": lambda name: self._told(scheduler.fail, name),
-            "withdraw": lambda name: self._told(scheduler.withdraw, name),
-            "drain": lambda name: self._told(scheduler.drain, name),
-            "resume": lambda name: self._told(scheduler.resume, name),
+            "submit": lambda task: scheduler.submit(**task),
+            "complete": scheduler.complete,
+            "fail": scheduler.fail,
+            "withdraw": scheduler.withdraw,
+            "drain": scheduler.drain,
+            "resume": scheduler.resume,
             "remove": lambda name: {"ok": True, "waiting": scheduler.remove_server(name)},
-            "add": lambda server: self._told(scheduler.add_server, server["server"], server["capacity"]),
+            "add": lambda server: scheduler.add_server(server["server"], server["capacity"]),
             "decide": self._decide,
             "state": lambda _: {"slot": scheduler.slot, "running": scheduler.running, "waiting": scheduler.waiting},
         }
-        self.file: Any = None
-        if log is not None:
-            self._open(Path(log))
+        self.file: Any = None if log is None else self._open(Path(log))
         self.began = time.monotonic() - (scheduler.slot + 1) * (seconds or 0)
 
-    def answer(self, chunk: list[bytes]) -> bytes:
+    def answer(self, lines: list[bytes]) -> bytes:
         """Return an answer for each line. Changes are logged before answers."""
-        answers, kept = [], []
-        for line in chunk:
-            reply, record = self._answer(line)
-            answers.append(json.dumps(reply))
-            if record is not None and self.file is not None:
-                kept.append(json.dumps(record))
-        if kept:
-            self.file.write(("\n".join(kept) + "\n").encode())
-            self.file.flush()
-        return ("\n".join(answers) + "\n").encode() if answers else b""
+        with self.lock:
+            answers, records = zip(*map(self._answer, lines), strict=True) if lines else ((), ())
+            if self.file is not None and any(records):
+                self.file.write("".join(f"{record}\n" for record in records if record).encode())
+                self.file.flush()
+        return "".join(f"{answer}\n" for answer in answers).encode()
 
-    def _answer(self, line: bytes) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Return the answer to a line, and its record in the log."""
+    def _answer(self, line: bytes) -> tuple[str, str]:
+        """Return the answer to a line, and its record in the log, "" if nothing changes."""
         try:
             if len(line) > LONGEST_LINE:
                 raise InputError(f"a line of {len(line):,} bytes is too long: at most {LONGEST_LINE:,}")
-            message = json.loads(line)
+            text = line.decode()
+            message = json.loads(text)
             if not isinstance(message, dict) or len(message) != 1:
                 raise InputError('a message is an object with one key, such as {"submit": {"task": "a", "size": 0.4}}')
             [(action, argument)] = message.items()
@@ -90,134 +79,117 @@ class Service:
                 raise InputError(f"unknown message {excerpt(action)}{nearest(action, [*self.actions])}")
             reply = self.actions[action](argument)
         except InputError as problem:
-            return {"error": " ".join(str(problem).split())}, None
+            return json.dumps({"error": " ".join(str(problem).split())}), ""
         except MALFORMED as problem:
-            return {"error": f"malformed message: {' '.join(str(problem).split())[:200]}"}, None
+            return json.dumps({"error": f"malformed message: {' '.join(str(problem).split())[:200]}"}), ""
+        answer = DONE if reply is None else json.dumps(reply)
         if action in ("hello", "state"):
-            return reply, None
+            return answer, ""
         if action == "decide":
-            message = {"decide": {"now": self.scheduler.slot}, "starts": reply["starts"]}
+            return answer, json.dumps({"decide": {"now": reply["slot"]}, "starts": reply["starts"]})
         if action == "remove":
-            message = {"remove": argument, "waiting": reply["waiting"]}
-        return reply, message
-
-    @staticmethod
-    def _told(call: Callable[..., Any], *values: Any, **named: Any) -> dict[str, Any]:
-        call(*values, **named)
-        return {"ok": True}
+            return answer, json.dumps(message | {"waiting": reply["waiting"]})
+        return answer, " ".join(text.split("\r")).strip()
 
     def _hello(self, _: Any) -> dict[str, Any]:
-        scheduler = self.scheduler
-        servers = [*scheduler.server_names]
-        return {"protocol": PROTOCOL, "policy": scheduler.policy_text, "servers": servers, "resources": scheduler.resources}
+        scheduler, names = self.scheduler, [*self.scheduler.server_names]
+        return {"protocol": PROTOCOL, "policy": scheduler.policy_text, "servers": names, "resources": scheduler.setting.resources}
 
     def _decide(self, argument: Any) -> dict[str, Any]:
         if not isinstance(argument, dict) or {*argument} - {"now"}:
             raise InputError('a decision is {"decide": {}} or {"decide": {"now": 17}}')
-        now = argument.get("now")
+        now, scheduler = argument.get("now"), self.scheduler
         if now is None and self.seconds is not None:
-            now = max(int((time.monotonic() - self.began) / self.seconds), self.scheduler.slot)
-        starts = [start_record(start) for start in self.scheduler.decide(now)]
-        return {"starts": starts, "slot": self.scheduler.slot, "wake": self.scheduler.wake}
+            now = max(int((time.monotonic() - self.began) / self.seconds), scheduler.slot)
+        starts: list[dict[str, Any]] = []
+        for task, server, devices, slot, source in scheduler.decide(now):
+            starts.append({"task": task, "server": server, "slot": slot})
+            if devices:
+                starts[-1]["devices"] = devices
+            if source is not None:
+                starts[-1]["source"] = source
+        return {"starts": starts, "slot": scheduler.slot, "wake": scheduler.wake}
 
     # The log
 
-    def _open(self, path: Path) -> None:
-        """Replay an existing log and continue it.
+    def _open(self, path: Path) -> Any:
+        """Replay an existing log, and return the file to continue it.
 
         A last line that was not written whole is removed.
         """
-        scheduler = self.scheduler
+        scheduler, setting = self.scheduler, self.scheduler.setting
         header = {
             "packenv": EVENTS,
             "version": PROTOCOL,
             "policy": scheduler.policy_text,
-            "servers": str(scheduler.servers),
-            "names": list(scheduler.servers.names),
-            "resources": scheduler.resources and list(scheduler.resources),
+            "servers": str(setting.servers),
+            "names": list(setting.servers.names),
+            "resources": setting.resources and list(setting.resources),
             "slot_seconds": self.seconds,
         }
         try:
-            self.file = path.open("ab+")
+            file = path.open("ab+")
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from None
-        self.file.seek(0)
+        file.seek(0)
         whole = 0
-        for number, line in enumerate(self.file, 1):
+        for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 break
             whole += len(line)
-            self._replay(path, number, line, header)
-        self.file.truncate(whole)
+            self._replay(f"{path}: line {number}", line, header if number == 1 else None)
+        file.truncate(whole)
         if whole == 0:
-            self.file.write((json.dumps(header) + "\n").encode())
-            self.file.flush()
+            file.write((json.dumps(header) + "\n").encode())
+            file.flush()
+        return file
 
-    def _replay(self, path: Path, number: int, line: bytes, header: dict[str, Any]) -> None:
+    def _replay(self, where: str, line: bytes, header: dict[str, Any] | None) -> None:
+        """Repeat a line of the log, or compare its first line with `header`."""
         try:
             message = json.loads(line)
         except ValueError:
-            raise InputError(f"{path}: line {number} is not JSON: give another file to --log") from None
-        if number == 1:
+            raise InputError(f"{where} is not JSON: give another file to --log") from None
+        if header is not None:
             if message != header:
-                raise InputError(f"{path}: the log of another policy or other servers: give another file to --log")
+                raise InputError(f"{where}: the log of another policy or other servers: give another file to --log")
             return
-        wanted = message.pop("starts", None) if isinstance(message, dict) else None
+        starts = message.pop("starts", None) if isinstance(message, dict) else None
         message.pop("waiting", None)
-        reply, _ = self._answer(json.dumps(message).encode())
+        reply = json.loads(self._answer(json.dumps(message).encode())[0])
         if "error" in reply:
-            raise InputError(f"{path}: line {number}: {reply['error']}")
-        if json.loads(json.dumps(reply.get("starts"))) != wanted:
-            raise InputError(f"{path}: line {number}: the policy starts other tasks now than when the log was written")
+            raise InputError(f"{where}: {reply['error']}")
+        if reply.get("starts") != starts:
+            raise InputError(f"{where}: the policy starts other tasks now than when the log was written")
 
 
 def serve_standard(service: Service) -> None:
     """Answer standard input on standard output, until it ends."""
-    for lines in _lines(lambda: os.read(0, CHUNK)):
-        sys.stdout.buffer.write(service.answer(lines))
-        sys.stdout.buffer.flush()
-
-
-def _lines(read: Callable[[], bytes]) -> Iterator[list[bytes]]:
-    """Yield the complete lines of each chunk."""
-    rest = b""
-    while chunk := read():
-        *lines, rest = (rest + chunk).split(b"\n")
-        rest = rest if len(rest) <= 2 * LONGEST_LINE else rest[: LONGEST_LINE + 1]  # enough to be refused
-        if lines := [line for line in lines if line.strip()]:
-            yield lines
+    _converse(service, lambda: os.read(0, CHUNK), sys.stdout.buffer)
 
 
 def serve_socket(service: Service, path: str) -> None:
     """Answer all clients of a Unix socket, until a signal ends the process."""
-    with _listening(path) as listener, selectors.DefaultSelector() as selector:
-        selector.register(listener, selectors.EVENT_READ)
-        rest: dict[socket.socket, bytes] = {}
+    with _listening(path) as listener:
         while True:
-            for key, _ in selector.select():
-                if key.fileobj is listener:
-                    client, _ = listener.accept()
-                    client.settimeout(SILENT)
-                    selector.register(client, selectors.EVENT_READ)
-                    rest[client] = b""
-                else:
-                    assert isinstance(key.fileobj, socket.socket)
-                    if not _serve_client(service, key.fileobj, rest):
-                        selector.unregister(key.fileobj)
-                        rest.pop(key.fileobj)
-                        key.fileobj.close()
+            client, _ = listener.accept()
+            threading.Thread(target=_serve_client, args=(service, client), daemon=True).start()
 
 
-def _serve_client(service: Service, client: socket.socket, rest: dict[socket.socket, bytes]) -> bool:
-    """Answer a client, return False if it has gone or does not read."""
-    try:
-        chunk = client.recv(CHUNK)
-        *lines, unfinished = (rest[client] + chunk).split(b"\n")
-        rest[client] = unfinished if len(unfinished) <= 2 * LONGEST_LINE else unfinished[: LONGEST_LINE + 1]
-        client.sendall(service.answer([line for line in lines if line.strip()]))
-    except OSError:
-        return False
-    return bool(chunk)
+def _serve_client(service: Service, client: socket.socket) -> None:
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SILENT, 0))
+    with client, suppress(OSError), client.makefile("wb") as answers:
+        _converse(service, lambda: client.recv(CHUNK), answers)
+
+
+def _converse(service: Service, read: Callable[[], bytes], answers: Any) -> None:
+    """Answer the complete lines of each chunk, together."""
+    rest = b""
+    while chunk := read():
+        *lines, rest = (rest + chunk).split(b"\n")
+        rest = rest[: LONGEST_LINE + 1]  # enough to be refused
+        answers.write(service.answer([line for line in lines if line.strip()]))
+        answers.flush()
 
 
 @contextmanager

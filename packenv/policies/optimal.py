@@ -46,7 +46,7 @@ class ByTable(NamedTuple):
     """Parameters of the compiled rule: none. The table is in the state."""
 
 
-class Table(NamedTuple):
+class DecisionTable(NamedTuple):
     """Decisions, and how to find the one for the current counts."""
 
     decision: NDArray[np.uint8]  # (S · (most + 1)^n,) codes of starts, 0 for none
@@ -91,14 +91,14 @@ class Optimal:
                 raise InputError(f"{self.name}: found for another workload than {setting.workload.name}: other {what}")
         return Needs(orders=BY_TYPE | BY_LINE | BY_MIX, types=table.sizes)
 
-    def initial_state(self, setting: Setting, seed: int) -> Table:
+    def initial_state(self, setting: Setting, seed: int) -> DecisionTable:
         every = self.occupancies
         radix = np.max([counts.max(axis=0) for counts in every.counts], axis=0) + 1
         weight = np.cumprod([1, *radix[:-1]])
         configuration = np.full((len(every.counts), int(radix.prod())), NONE, np.int64)
         for kind, counts in enumerate(every.counts):
             configuration[kind, counts @ weight] = np.arange(len(counts))
-        return Table(
+        return DecisionTable(
             decision=self.decisions.ravel(),
             most=np.array([self.decisions.shape[-1] - 1]),
             occupancy=every.index,
@@ -122,7 +122,7 @@ class Optimal:
 
 
 @schedules(ByTable)
-def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
+def schedule_by_table(policy: ByTable, cluster: Cluster, state: DecisionTable) -> None:
     """Start jobs by the table until it starts none."""
     servers = server_count(cluster)
     while waiting(cluster) > 0:
@@ -135,7 +135,7 @@ def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
 
 
 @compiled
-def place_in_table(cluster: Cluster, state: Table) -> int:
+def place_in_table(cluster: Cluster, state: DecisionTable) -> int:
     """Return the decision's place. Sorts servers of one kind by configuration."""
     at = 0
     for n in range(state.order.shape[0]):
@@ -159,7 +159,7 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
 
 
 @compiled
-def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> bool:
+def comes_before(cluster: Cluster, state: DecisionTable, server: int, other: int) -> bool:
     """Return whether a server is first of its kind: lower configuration, then index."""
     if kind_of(cluster, server) != kind_of(cluster, other):
         return False
@@ -168,7 +168,7 @@ def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> boo
 
 
 @compiled
-def configuration_of(cluster: Cluster, state: Table, server: int) -> int:
+def configuration_of(cluster: Cluster, state: DecisionTable, server: int) -> int:
     """Return the configuration of a server's jobs, or raise ValueError."""
     at, weight = 0, 1
     for j in range(state.radix.shape[0]):
@@ -242,7 +242,7 @@ def find_optimal(text: str) -> Optimal:
     They give the shortest mean queue of a small workload.
     """
     if not text:
-        raise InputError("optimal: say which, by the path that `packenv optimal-policy --out` wrote: optimal:FILE")
+        raise InputError("optimal needs the file of `packenv optimal-policy --out`: optimal:FILE")
     return load_optimal(text)
 
 

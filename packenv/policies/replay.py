@@ -96,7 +96,7 @@ def schedule_replay(policy: Replaying, cluster: Cluster, state: Starts) -> None:
 def find_replay(text: str) -> Replay:
     """Start every task as in a schedule of `packenv evaluate --schedule FILE`."""
     if not text:
-        raise InputError("replay: say which schedule, replay:FILE")
+        raise InputError("replay needs a schedule: replay:FILE")
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -131,10 +131,10 @@ find_replay.takes_text = True  # type: ignore[attr-defined]
 
 
 class Sat(NamedTuple):
-    """Replay the shortest schedule found in `limit` seconds (PAPERS §3).
+    """Replay the shortest schedule found in `limit` seconds.
 
-    The SAT scheduler of Zhang and Yao knows all jobs in advance. The search also stops within `gap` of the lower bound. `fixed`:
-    each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
+    The SAT scheduler of Zhang and Yao (PAPERS §3) knows all jobs in advance. The search also stops within `gap` of the lower
+    bound. `fixed`: each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
     """
 
     limit: float = 60.0

@@ -70,7 +70,7 @@ from packenv.envs.job_fill.describe import describe_cluster, describe_groups
 from packenv.envs.job_fill.features import OF_GROUPS
 from packenv.envs.job_fill.offer import any_fits, any_new_fits, offer
 from packenv.envs.options import WITHOUT_TYPES
-from packenv.envs.policy_agents.planned import Option, Planned, nearest_action, still_planned
+from packenv.envs.policy_agents.planned import Choice, Planned, nearest_action, still_planned
 from packenv.errors import InputError
 from packenv.policy import Needs
 
@@ -246,10 +246,10 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     decided, book, rows = int(batch.turn["server"][place]), batch.jobs.book, batch.c.task["row"][place]
     here = sorted(((i, server) for i, server in tasks if server == decided), key=lambda task: int(rows[task[0]]))
 
-    def action_of(i: int, server: int) -> Option:
+    def action_of(i: int, server: int) -> Choice:
         g = int(book.group[rows[i]])
         offered = np.flatnonzero(batch.offered[place] == g)
-        return Option(int(offered[0]), nearest_task(batch.jobs, g, server) == rows[i]) if len(offered) else Option(NONE, False)
+        return Choice(int(offered[0]), nearest_task(batch.jobs, g, server) == rows[i]) if len(offered) else Choice(NONE, False)
 
     if core.layout.rules.again and not any(action_of(i, server).exact for i, server in here):
         return core.layout.actions - 1

@@ -10,7 +10,7 @@ from packenv.cluster.devices import TAKEN, devices_foreseen, part_of_device
 from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.orders import Line, line_of, with_room
+from packenv.policies.orders import WaitingLine, line_of, with_room
 from packenv.policy import Setting
 
 Ints = NDArray[np.int64]
@@ -32,7 +32,7 @@ class RoomAhead(Frame):
     next: Places  # (N,) the step behind it on its server, NONE; step l is the first one of server l, which begins now
     reserved: NDArray[np.int8]  # (L,) 1 if a task has a reservation on the server
     used: Ints  # (1,) steps in use
-    line: Line
+    line: WaitingLine
 
 
 def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:

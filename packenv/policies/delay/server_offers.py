@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 BY_TIME = -1
 
 
-class Rules(NamedTuple):
+class OfferRules(NamedTuple):
     """Parameters of the compiled rule. The intervals are in the state."""
 
     skips: int  # offers that a job skips before it may launch anywhere; BY_TIME: it waits by intervals
@@ -84,7 +84,7 @@ def waits(setting: Setting, interval: float, rack: float) -> Waits:
 
 
 @compiled
-def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
+def report(rules: OfferRules, cluster: Cluster, state: Waits, row: int) -> None:
     """Move the interval of a completed row's phase towards its overhead."""
     interval = state.interval[state.tasks.phase[state.tasks.group[row]]]
     off_rack = state.racks and state.ran[row] == ANY
@@ -97,7 +97,7 @@ def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
 
 
 @compiled
-def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
+def offer_servers(rules: OfferRules, cluster: Cluster, state: Waits) -> int:
     """Offer all servers in index order; count those that all jobs refused.
 
     They are in `open`. Unless offers are counted, a server without completions in this slot is offered only to jobs that
@@ -122,7 +122,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
 
 
 @compiled
-def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
+def note_changed(rules: OfferRules, cluster: Cluster, state: Waits) -> bool:
     """Mark jobs with new tasks or an expired interval. True if any."""
     changed = False
     for n in range(new_count(cluster)):
@@ -151,7 +151,7 @@ def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
 
 
 @compiled
-def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
+def offer(rules: OfferRules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
     """Offer a server once to the jobs, in fair order.
 
     Returns whether a job launched a task. Without `to_all`, unchanged jobs that already wait are left out, because they would
@@ -171,7 +171,7 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
 
 
 @compiled
-def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
+def choice(rules: OfferRules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
     """Return the row that a job launches here, or NONE. Waiting is a skip."""
     tasks = state.tasks
     row = first_local(cluster, tasks, job, server)
@@ -194,7 +194,7 @@ def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) 
 
 
 @compiled
-def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
+def allowed(rules: OfferRules, cluster: Cluster, state: Waits, job: int) -> int:
     """Return the widest level for launches now: NODE, RACK or ANY."""
     level = state.level[job]
     if level == ANY or rules.skips >= 0:
@@ -217,7 +217,7 @@ def patience(state: Waits, job: int, level: int) -> float:
 
 
 @compiled
-def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
+def begin(rules: OfferRules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
     """Launch a row and end its job's wait. Record level, overhead, delay."""
     level = distance(cluster, row, server)
     state.ran[row], state.overhead[row] = level, remote_slots(cluster, row, server)
@@ -231,7 +231,7 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
 
 
 @compiled
-def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None:
+def wake_later(rules: OfferRules, cluster: Cluster, state: Waits, count: int) -> None:
     """Set a timer for the first slot with a wider launch.
 
     It is for the `count` servers in `open`. If offers are counted, that is the next slot. It is also the next slot for a job that

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from packenv.cluster import Needs
 from packenv.errors import InputError
 from packenv.policies.eagle.probing import ServerQueues
-from packenv.policies.eagle.probing_state import Probing, Rules, probing
+from packenv.policies.eagle.probing_state import Probing, SystemRules, probing
 from packenv.policy import Setting, name_of
 from packenv.results.job_times import job_numbers, mean_durations
 
@@ -201,7 +201,7 @@ class _Jobs:
             raise InputError(f"{self.name}: reserved={reserved:g} of {servers} servers leaves none to long jobs")
 
     def probing(self, threshold: float = 0.0, **rules: Any) -> Probing:
-        probe_rules = Rules(delay=self.delay, general=self.general, **rules)
+        probe_rules = SystemRules(delay=self.delay, general=self.general, **rules)
         seed = self.seed if probe_rules.ratio > 0 else 0  # without probes nothing is drawn
         return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, probe_rules, seed)
 

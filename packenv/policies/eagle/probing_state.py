@@ -83,7 +83,7 @@ message_type = np.dtype(
 
 
 @dataclass(frozen=True)
-class Rules:
+class SystemRules:
     """The rules in which the five systems differ; times in slots."""
 
     delay: int  # slots that every message takes
@@ -100,7 +100,7 @@ class Rules:
 class Probing(Frame):
     """L servers, n rows of the table, D resources.
 
-    The first fields are those of `Rules`.
+    The first fields are those of `SystemRules`.
     """
 
     delay: int
@@ -131,7 +131,13 @@ class Probing(Frame):
 
 
 def probing(
-    jobs: Jobs, mean: NDArray[np.float64], central: NDArray[np.bool_], patience: float, slots: Ints, rules: Rules, seed: int
+    jobs: Jobs,
+    mean: NDArray[np.float64],
+    central: NDArray[np.bool_],
+    patience: float,
+    slots: Ints,
+    rules: SystemRules,
+    seed: int,
 ) -> Probing:
     """Return the state before slot 0.
 

@@ -41,7 +41,7 @@ REASONS = (
 LACKS_BOTH, LACKS_DEVICES, LACKS_CPU, SATISFIED, NOT_ACCEPTED, NONE_NEEDED, NONE_NEEDED_LACKS_CPU = range(len(REASONS))
 
 
-class Shapes(Frame):
+class TaskShapes(Frame):
     """T shapes of tasks, the most frequent first."""
 
     cpu: Ints  # (T,) of any unit, that of the servers
@@ -52,7 +52,7 @@ class Shapes(Frame):
     total: int  # tasks of all of them
 
 
-def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: float = COVERED) -> Shapes:
+def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: float = COVERED) -> TaskShapes:
     """Return the most frequent shapes covering a share of tasks, larger first."""
     columns = np.stack([cpu, share, count, kinds], axis=1).astype(np.int64)
     shapes, weight = np.unique(columns, axis=0, return_counts=True)
@@ -61,7 +61,7 @@ def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: f
     order = order[before < covered * len(columns)]
     parts = [np.ascontiguousarray(column) for column in shapes[order].T]
     weight = weight[order].astype(np.int64)
-    return Shapes(cpu=parts[0], share=parts[1], count=parts[2], kinds=parts[3], weight=weight, total=int(weight.sum()))
+    return TaskShapes(cpu=parts[0], share=parts[1], count=parts[2], kinds=parts[3], weight=weight, total=int(weight.sum()))
 
 
 def needs_of_devices(jobs: Jobs, whole: int = WHOLE) -> tuple[Ints, Ints, Ints]:
@@ -83,7 +83,7 @@ def cpu_of(workload: Workload) -> int:
 
 
 @compiled
-def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: int) -> int:
+def reason_of(shapes: TaskShapes, t: int, cpu: int, left: Ints, devices: int, kind: int) -> int:
     """Return why shape `t` cannot use the free cpu and devices (REASONS)."""
     enough_cpu = cpu >= shapes.cpu[t]
     share = shapes.share[t]
@@ -100,7 +100,7 @@ def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: 
 
 
 @compiled
-def stranded(shapes: Shapes, t: int, reason: int, left: Ints, devices: int, idle: int) -> int:
+def stranded(shapes: TaskShapes, t: int, reason: int, left: Ints, devices: int, idle: int) -> int:
     """Return the idle milli that shape `t` cannot use: all, unless satisfied."""
     if reason != SATISFIED:
         return idle
@@ -121,7 +121,7 @@ def idle_of(left: Ints, devices: int) -> int:
 
 
 @compiled
-def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
+def fragmentation(shapes: TaskShapes, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
     """Return F of a server, in milli times `shapes.total`.
 
     F sums the stranded milli of each shape, times the tasks with that shape.
@@ -139,7 +139,7 @@ def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
 
 
 @compiled
-def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, sign: int, amounts: Ints) -> None:
+def add_by_reason(shapes: TaskShapes, cpu: int, left: Ints, devices: int, kind: int, sign: int, amounts: Ints) -> None:
     """Add sign · F of a server to (7,) reasons, in milli · `shapes.total`."""
     idle = idle_of(left, devices)
     if idle > 0:
@@ -196,7 +196,7 @@ def fragmentation_over_time(result: Result, workload: Workload) -> Fragmentation
 
 
 @compiled
-def add_changes(shapes: Shapes, free: Ints, left: Ints, number: Ints, kind: Ints, changes: Ints, amounts: Ints) -> None:
+def add_changes(shapes: TaskShapes, free: Ints, left: Ints, number: Ints, kind: Ints, changes: Ints, amounts: Ints) -> None:
     """Add F at first, and its changes, to the amounts (k, 7).
 
     Units are devices times `shapes.total`. `free` (L,) cpu and `left` (L, M) of empty servers. Changes (c, 6): row of the

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.gpus.fragmentation import WHOLE, Ints, Shapes, fragmentation, idle_of
+from packenv.policies.gpus.fragmentation import WHOLE, Ints, TaskShapes, fragmentation, idle_of
 from packenv.policies.gpus.scores import (
     AT_RANDOM,
     BEST_FIT,
@@ -40,7 +40,7 @@ Words = NDArray[np.uint64]
 NOT_HERE = -1.0  # the score of a server that has no room
 
 
-class Requests(Frame):
+class GpuRequests(Frame):
     """N different requests of tasks: D resources, and devices."""
 
     demand: Ints  # (N, D)
@@ -54,8 +54,8 @@ class Ranking(Frame):
 
     score: int  # number in SCORES
     ties: int  # number in TIES
-    requests: Requests
-    shapes: Shapes  # of which F is taken
+    requests: GpuRequests
+    shapes: TaskShapes  # of which F is taken
     beside: NDArray[np.float64]  # (1,) weight of what is idle beside a shape that is satisfied
     cpu: int  # number of the resource
     devices: Ints  # (L,)
@@ -78,8 +78,8 @@ class Ranking(Frame):
 def ranking(
     score: int,
     ties: int,
-    requests: Requests,
-    shapes: Shapes,
+    requests: GpuRequests,
+    shapes: TaskShapes,
     capacity: Ints,
     cpu: int,
     devices: Ints,

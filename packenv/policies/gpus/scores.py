@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from packenv.compiled.decorators import compiled
-from packenv.policies.gpus.fragmentation import WHOLE, Ints, Shapes, fragmentation
+from packenv.policies.gpus.fragmentation import WHOLE, Ints, TaskShapes, fragmentation
 
 SCORES = ("fgd", "best-fit", "dot-product", "gpu-packing", "gpu-clustering", "random")
 FGD, BEST_FIT, DOT_PRODUCT, PACKING, CLUSTERING, RANDOM = range(len(SCORES))
@@ -74,7 +74,7 @@ def take(left: Ints, devices: int, share: int, count: int, device: int) -> None:
 
 
 @compiled
-def fgd_after(shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
+def fgd_after(shapes: TaskShapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
     """Return 100·σ of the drop in F (devices) after a task joins."""
     less = before - fragmentation(shapes, cpu, left, devices, kind, beside)
     return 100.0 / (1.0 + math.exp(-less / (shapes.total * 1000.0)))
@@ -82,7 +82,7 @@ def fgd_after(shapes: Shapes, before: float, cpu: int, left: Ints, devices: int,
 
 @compiled
 def fgd_device(
-    shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float, share: int, exact: bool
+    shapes: TaskShapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float, share: int, exact: bool
 ) -> tuple[float, int]:
     """Return the first best device for a share, and its score."""
     best, chosen = -1.0, -1

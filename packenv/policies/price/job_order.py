@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 ALIKE = 1e-9
 
 
-class Ranking(Frame):
+class GroupRanking(Frame):
     """Merits and rooms of G groups on K kinds of L servers."""
 
     merit: Floats  # (G, K) valid for groups with waiting tasks
@@ -36,7 +36,7 @@ class Ranking(Frame):
     of_kind: NDArray[np.int64]  # (K + 1,) the servers of kind k are server[of_kind[k] : of_kind[k + 1]]
 
 
-def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64]) -> Ranking:
+def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64]) -> GroupRanking:
     """Return the ranking before slot 0, with all merits 0.
 
     `capacity` (L, D) units and `kind` (L,) of the servers.
@@ -46,7 +46,7 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
     possible = np.ones(shape, np.bool_)
     if len(kinds) > 1:
         np.all(book.demand[:, None] <= capacity[first], axis=2, out=possible)
-    return Ranking(
+    return GroupRanking(
         merit=np.zeros(shape),
         possible=possible,
         room=np.zeros(shape, np.int32),
@@ -56,7 +56,7 @@ def ranking(book: JobBook, capacity: NDArray[np.int64], kind: NDArray[np.int64])
 
 
 @compiled
-def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
+def look_for_room(c: Cluster, book: JobBook, r: GroupRanking) -> None:
     """Find each group's and kind's first server, before a slot's first start."""
     for n in range(book.count[0]):
         for k in range(r.merit.shape[1]):
@@ -65,19 +65,19 @@ def look_for_room(c: Cluster, book: JobBook, r: Ranking) -> None:
 
 
 @compiled
-def move_on(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
+def move_on(c: Cluster, book: JobBook, r: GroupRanking, g: int, k: int) -> None:
     """Move `room` of group g and kind k to the next server with room."""
     while has_room(r, g, k) and not group_fits(c, book, g, r.server[r.room[g, k]]):
         r.room[g, k] += 1
 
 
 @compiled
-def has_room(r: Ranking, g: int, k: int) -> bool:
+def has_room(r: GroupRanking, g: int, k: int) -> bool:
     return r.room[g, k] < r.of_kind[k + 1]
 
 
 @compiled
-def best_group(book: JobBook, r: Ranking, blocking: bool) -> int:
+def best_group(book: JobBook, r: GroupRanking, blocking: bool) -> int:
     """Return the best group (with room unless `blocking`), or NONE."""
     best, largest = -np.inf, 0.0
     for n in range(book.count[0]):
@@ -106,7 +106,7 @@ def goes_first(book: JobBook, g: int, other: int) -> bool:
 
 
 @compiled
-def best_kind(r: Ranking, g: int) -> int:
+def best_kind(r: GroupRanking, g: int) -> int:
     """Return the kind with room and group g's highest merit, or NONE."""
     best, largest = -np.inf, 0.0
     for k in range(r.merit.shape[1]):
@@ -121,7 +121,7 @@ def best_kind(r: Ranking, g: int) -> int:
 
 
 @compiled
-def start_first(c: Cluster, book: JobBook, r: Ranking, g: int, k: int) -> None:
+def start_first(c: Cluster, book: JobBook, r: GroupRanking, g: int, k: int) -> None:
     """Start group g's first task on its server of kind k. Update `room`."""
     place = r.room[g, k]
     start(c, book, book.ends[g].head, r.server[place])
@@ -137,7 +137,7 @@ class OrderState(Frame):
     """State of these policies: merits fixed before slot 0, alike on all servers."""
 
     book: JobBook
-    ranking: Ranking
+    ranking: GroupRanking
 
 
 def table_needs(setting: Setting) -> Needs:
@@ -200,7 +200,7 @@ def values_of(setting: Setting) -> Floats:
     """Return the value of each task's job, (n,), or raise InputError."""
     value = setting.table.value
     if value is None:
-        where = "a table's own may have another name: `columns` value=THEIRS"
+        where = "for another name, pass `columns` value=NAME"
         raise ArgumentError(f"policy priority: {setting.workload.name} has no column value; {where}")
     return value
 

@@ -20,7 +20,7 @@ from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.policies.price.job_order import (
     Floats,
-    Ranking,
+    GroupRanking,
     best_group,
     best_kind,
     look_for_room,
@@ -37,7 +37,7 @@ class PriceState(Frame):
     """State for D resources, N jobs, n rows, G groups, K capacities."""
 
     book: JobBook
-    ranking: Ranking
+    ranking: GroupRanking
     # derived from the table and the servers, constant during a run
     capacity: Ints  # (K, D) units
     value: Floats  # (N,) U of each phase of a job

@@ -17,6 +17,7 @@ from packenv.cluster import (
     NONE,
     Cluster,
     Needs,
+    behind,
     close,
     first_server,
     is_closed,
@@ -35,7 +36,7 @@ from packenv.errors import InputError
 from packenv.policies.orders import (
     FCFS,
     WITHOUT_DURATIONS,
-    Line,
+    WaitingLine,
     add_new,
     first_in_line,
     line_of,
@@ -82,11 +83,11 @@ class FifoFirstFit(NamedTuple):
         rejects, gangs = self._by_age, not self.stall
         return Needs(orders, vectors=vectors, durations=durations, table=table, rejects=rejects, devices=vectors, gangs=gangs)
 
-    def initial_state(self, setting: Setting, seed: int) -> Line | tuple[()]:
+    def initial_state(self, setting: Setting, seed: int) -> WaitingLine | tuple[()]:
         return () if self._by_age else line_of(setting, self.order, "fifo-ff")
 
-    def attach(self, cluster: Cluster, state: Line | tuple[()]) -> Line | tuple[()]:
-        return with_room(state, cluster.task.shape[1]) if isinstance(state, Line) else state
+    def attach(self, cluster: Cluster, state: WaitingLine | tuple[()]) -> WaitingLine | tuple[()]:
+        return with_room(state, cluster.task.shape[1]) if isinstance(state, WaitingLine) else state
 
 
 class Oldest(NamedTuple):
@@ -105,14 +106,17 @@ class InLine(NamedTuple):
 @schedules(Oldest)
 def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
     task = oldest(cluster)
-    while task != NONE and start_first_fit(cluster, task):
-        task = oldest(cluster)
+    while task != NONE:
+        following = behind(cluster, task)
+        if not start_first_fit(cluster, task) and not cluster.head[cluster.e].rejects:
+            break  # it blocks the queue, unless it is lost
+        task = following
     if policy.stall:
         stall_half_empty(cluster)
 
 
 @schedules(InLine)
-def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
+def schedule_in_line(policy: InLine, cluster: Cluster, state: WaitingLine) -> None:
     if policy.blocking:
         serve_line(cluster, state)
     else:
@@ -126,7 +130,7 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 
 @compiled
-def serve_line(c: Cluster, line: Line) -> None:
+def serve_line(c: Cluster, line: WaitingLine) -> None:
     """Place tasks in line, the last blocked first, until one blocks."""
     if line.estimate.shape[0] == 0:
         add_new(c, line)
@@ -137,7 +141,7 @@ def serve_line(c: Cluster, line: Line) -> None:
 
 
 @compiled
-def first_now(c: Cluster, line: Line) -> int:
+def first_now(c: Cluster, line: WaitingLine) -> int:
     """Take the first task out of the line, by present weights, or return NONE."""
     if line.estimate.shape[0] > 0 and line.blocked[1] != now(c):
         return line_up(c, line, False)

@@ -176,7 +176,7 @@ def set_ends(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
 MOST_SLOTS = 1024
 
 
-class Sharing(NamedTuple):
+class FairRule(NamedTuple):
     """Parameters of the compiled rule of all three policies: none."""
 
 
@@ -208,8 +208,8 @@ class DRF(NamedTuple):
     checked: int = 0
 
     @property
-    def rule(self) -> Sharing:
-        return Sharing()
+    def rule(self) -> FairRule:
+        return FairRule()
 
     def needs(self, setting: Setting) -> Needs:
         return fair_needs(setting)
@@ -227,8 +227,8 @@ class TaskFair(NamedTuple):
     checked: int = 0
 
     @property
-    def rule(self) -> Sharing:
-        return Sharing()
+    def rule(self) -> FairRule:
+        return FairRule()
 
     def needs(self, setting: Setting) -> Needs:
         return fair_needs(setting)
@@ -251,8 +251,8 @@ class SlotFair(NamedTuple):
     checked: int = 2
 
     @property
-    def rule(self) -> Sharing:
-        return Sharing()
+    def rule(self) -> FairRule:
+        return FairRule()
 
     def needs(self, setting: Setting) -> Needs:
         if not 1 <= self.slots <= MOST_SLOTS or self.checked < 1:
@@ -286,8 +286,8 @@ class SlotFair(NamedTuple):
         return int(setting.capacity.max()) // self.slots
 
 
-@completes(Sharing)
-def complete_fair(policy: Sharing, cluster: Cluster, state: FairState, task: int) -> None:
+@completes(FairRule)
+def complete_fair(policy: FairRule, cluster: Cluster, state: FairState, task: int) -> None:
     settle(cluster, state.shares, task)
     if state.shares.checked < cluster.capacity.shape[1]:
         o, row, server = state.overlaps, row_of(cluster, task), cluster.task[cluster.e, task].server
@@ -296,8 +296,8 @@ def complete_fair(policy: Sharing, cluster: Cluster, state: FairState, task: int
         note_change(cluster, o, server)
 
 
-@schedules(Sharing)
-def schedule_fair(policy: Sharing, cluster: Cluster, state: FairState) -> None:
+@schedules(FairRule)
+def schedule_fair(policy: FairRule, cluster: Cluster, state: FairState) -> None:
     """Serve the owner with the least share until none fits.
 
     This is progressive filling. Room only shrinks within a slot, so an owner without a fitting task is skipped for the rest of

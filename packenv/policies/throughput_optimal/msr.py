@@ -29,7 +29,7 @@ from packenv.workloads.sampling import mix, uniform, word_at
 NEVER_USED = 1e-9  # a smaller share of the time is a rounding error of the linear program
 
 
-class Candidates(NamedTuple):
+class ConfigurationCycle(NamedTuple):
     """Configurations (m) that attain ρ_K, cyclic, as W pairs (type, number)."""
 
     type: NDArray[np.int32]  # (m, W)
@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
     after: Ints  # (m,) the row that follows it in the cycle
 
 
-def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[Ints]]:
+def candidates(program: RoundedProgram, width: int) -> tuple[ConfigurationCycle, list[Ints]]:
     """Return the candidates, and each kind's rows in cyclic order."""
     sizes = in_units(program)
     cycles: list[Ints] = []
@@ -56,7 +56,7 @@ def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[In
             shares.append(np.ones(1))
         cycles.append(np.arange(len(counts) - len(shares[-1]), len(counts)))
     of_type, number, types = pairs(np.array(counts), width)
-    result = Candidates(
+    result = ConfigurationCycle(
         type=of_type,
         number=number,
         types=types,
@@ -182,7 +182,7 @@ class MSRState(NamedTuple):
     """Candidates, and the place of each of L servers in its round."""
 
     entitled: Entitled
-    candidates: Candidates
+    candidates: ConfigurationCycle
     cycle: float  # mean slots of a round while few tasks wait
     rate: float  # tasks per slot
     active: Ints  # (L,) row of the candidate that each server is in
@@ -196,7 +196,7 @@ class MSRState(NamedTuple):
         return self.entitled.active_configuration(server, types)
 
 
-def first_candidates(program: RoundedProgram, capacity: Ints, choices: Candidates, cycles: list[Ints]) -> Ints:
+def first_candidates(program: RoundedProgram, capacity: Ints, choices: ConfigurationCycle, cycles: list[Ints]) -> Ints:
     """Return servers' first candidates, (L,), spread evenly over the round."""
     active = np.zeros(len(capacity), np.int64)
     for units, cycle in zip(program.capacity, cycles, strict=True):

@@ -34,9 +34,9 @@ from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.policies.price.job_order import (
     Floats,
+    GroupRanking,
     InOrder,
     Ints,
-    Ranking,
     best_group,
     goes_first,
     has_room,
@@ -53,7 +53,7 @@ class JobState(Frame):
     """State for N jobs and G groups of like tasks."""
 
     book: JobBook
-    ranking: Ranking  # merits of the groups: those of their jobs
+    ranking: GroupRanking  # merits of the groups: those of their jobs
     rank: Floats  # (G,) within the job
     work: RemainingWork  # of each job
     weight: Floats  # (N,) of each job

@@ -159,7 +159,7 @@ def improve(
     # Report every better schedule and bound of the solver.
     best = [incumbent.makespan, tasks.bound]
 
-    class Watch(cp.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
+    class SolutionWatch(cp.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
         def on_solution_callback(self) -> None:
             best[0] = min(best[0], round(self.objective_value))
             progress(best[0], best[1])
@@ -169,7 +169,7 @@ def improve(
         progress(best[0], best[1])
 
     solver.best_bound_callback = raised
-    status = solver.solve(built.model, Watch())
+    status = solver.solve(built.model, SolutionWatch())
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return incumbent, max(best[1], tasks.bound)
     # Read the schedule, and return it if it beats the known one.

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from packenv.errors import InputError
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.one_resource.certificate import require
-from packenv.theory.queue_bound.prices import BITS, PricedTasks, Prices, Setting, arrivals_below, leaving_below, setting_of
+from packenv.theory.queue_bound.prices import BITS, ExactArrivals, PricedTasks, Prices, arrivals_below, leaving_below, setting_of
 from packenv.workloads.workload import Workload
 
 LONGEST = 2**13
@@ -51,7 +51,7 @@ class Counted:
     bend: int
     parts: int
 
-    def value(self, setting: Setting, law: Any, kinds: Any) -> Fraction:
+    def value(self, setting: ExactArrivals, law: Any, kinds: Any) -> Fraction:
         """Return a mean-queue bound. Raises Refuted."""
         tasks = self.prices.of(law, kinds)
         check_load(setting, tasks)
@@ -67,7 +67,7 @@ class Counted:
         above = all(values[last - x] >= values[last] - self.slope * x + self.bend * x * (x + 1) // 2 for x in range(k + 1))
         require(above, "the parabola is above the values before it")
 
-    def _up_to_the_last(self, setting: Setting, tasks: PricedTasks) -> Fraction:
+    def _up_to_the_last(self, setting: ExactArrivals, tasks: PricedTasks) -> Fraction:
         """Return min n + E[φ'] - φ over n = 0 .. N."""
         arriving, leaving = arrivals_below(setting, tasks), leaving_below(setting.leaving, tasks.most)
         x = range(len(arriving))
@@ -81,21 +81,21 @@ class Counted:
         assert least is not None
         return Fraction(least, self.parts << 2 * BITS)
 
-    def _beyond(self, setting: Setting, tasks: PricedTasks) -> Fraction:
+    def _beyond(self, setting: ExactArrivals, tasks: PricedTasks) -> Fraction:
         """Return the least for n = N + x, without a multiple of x >= 0."""
         drift, square = moments_of_change(setting, tasks)
         require(self.parts + self.bend * drift >= 0, "the parabola bends too much")
         return len(self.values) - 1 + (self.slope * drift + self.bend * (square - drift) / 2) / self.parts
 
 
-def moments_of_change(setting: Setting, tasks: PricedTasks) -> tuple[Fraction, Fraction]:
+def moments_of_change(setting: ExactArrivals, tasks: PricedTasks) -> tuple[Fraction, Fraction]:
     """Return the mean, and a bound below the mean square, of A - Bin(k, µ)."""
     arriving, leaving = setting.rate * tasks.moment(1), setting.leaving * tasks.most
     square = setting.second_moment(tasks.moment(1), tasks.moment(2)) - 2 * arriving * leaving
     return arriving - leaving, square + leaving**2 + leaving * (1 - setting.leaving)
 
 
-def check_load(setting: Setting, tasks: PricedTasks) -> None:
+def check_load(setting: ExactArrivals, tasks: PricedTasks) -> None:
     """Raise InputError unless the mean price in service is below W."""
     needed = setting.rate / setting.leaving * tasks.moment(1)
     if needed >= tasks.most:
@@ -128,7 +128,7 @@ class Pooled:
 
     prices: Prices
 
-    def value(self, setting: Setting, law: Any, kinds: Any) -> Fraction:
+    def value(self, setting: ExactArrivals, law: Any, kinds: Any) -> Fraction:
         """Return a bound on the mean queue, void below 0. May raise Refuted."""
         tasks = self.prices.of(law, kinds)
         mean, square = tasks.moment(1), tasks.moment(2)

@@ -26,7 +26,7 @@ from packenv.workloads.workload import Workload
 
 
 @dataclass(frozen=True)
-class Setting:
+class ExactArrivals:
     """Arrivals in jobs: a Poisson number per slot, or `bernoulli`.
 
     With `bernoulli` at most one job arrives per slot. Each task in service leaves at the start of a slot with probability
@@ -53,7 +53,7 @@ class Setting:
         return self.jobs * of_job + together
 
 
-def setting_of(workload: Workload) -> Setting:
+def setting_of(workload: Workload) -> ExactArrivals:
     """Return a workload's arrivals and service. Raises InputError without a proof."""
 
     def refused(what: str) -> InputError:
@@ -68,7 +68,7 @@ def setting_of(workload: Workload) -> Setting:
     if not isinstance(process, (Poisson, Bernoulli)):
         raise refused(f"{type(process).__name__.lower()} arrivals, only for Poisson, Bernoulli and batches of them")
     tasks, square = (Fraction(1), Fraction(1)) if batch is None else _moments(batch.size)
-    return Setting(
+    return ExactArrivals(
         jobs=Fraction(workload.rate) / tasks,
         bernoulli=isinstance(process, Bernoulli),
         tasks=tasks,
@@ -175,7 +175,7 @@ DIGITS = 60
 MOST_ARRIVALS = 100.0  # per slot, mean
 
 
-def arrivals_below(setting: Setting, tasks: PricedTasks) -> list[int]:
+def arrivals_below(setting: ExactArrivals, tasks: PricedTasks) -> list[int]:
     """Return lower bounds on P(A = 0), P(A = 1), …, A the arrivals' price."""
     require(setting.tasks == setting.square == 1, "this proof is for tasks that arrive one by one")
     rates = [setting.rate * mass for mass in tasks.mass]  # of tasks of each price

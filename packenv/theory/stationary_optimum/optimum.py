@@ -45,7 +45,7 @@ Progress = Callable[[int, int, float, float], None]
 """Is told the number of states, of iterations, and the bounds so far."""
 
 
-class Bounds(NamedTuple):
+class CostBounds(NamedTuple):
     """The interval of the mean cost."""
 
     low: float
@@ -69,27 +69,27 @@ class DecisionProcess:
         self.fullest_first = np.argsort(-occupancies.jobs, kind="stable").tolist()
         self.joining = [self._joining(share * instance.rate) for share in instance.shares] if instance.poisson else []
 
-    def solve(self, within: float, progress: Progress | None = None, until: float = math.inf) -> tuple[Bounds, Codes]:
+    def solve(self, within: float, progress: Progress | None = None, until: float = math.inf) -> tuple[CostBounds, Codes]:
         """Return the least mean cost, and decisions for it.
 
-        The cost has a relative error of `within`. Decisions are (S, most + 1, …) codes (`Start.code`) of the next start, 0 for
-        none; look again after each start. Raises ArgumentError without a solution at the time `until` (`time.monotonic`).
+        The cost has a relative error of `within`. Decisions are (S, most + 1, …) codes of the next start (`TypeStart.code`),
+        0 for none. Look again after each start. Raises ArgumentError without a solution at the time `until` (`time.monotonic`).
         """
         bounds, values = self._iterate(within, progress, until)
         return bounds, self._decisions(self._ahead(values))
 
-    def _iterate(self, within: float, progress: Progress | None, until: float) -> tuple[Bounds, Floats]:
+    def _iterate(self, within: float, progress: Progress | None, until: float) -> tuple[CostBounds, Floats]:
         """Run relative value iteration until the bounds are close.
 
         The smallest and the largest increase of a value bound the mean cost at every step. Raises ArgumentError after
         MOST_ITERATIONS, or at the time `until`.
         """
         values = np.zeros((len(self.leave), *self.waiting.shape))
-        bounds = Bounds(0.0, math.inf)
+        bounds = CostBounds(0.0, math.inf)
         for n in range(MOST_ITERATIONS):
             renewed = self._best(self._ahead(values))
             values -= renewed
-            bounds = Bounds(-float(values.max()), -float(values.min()))
+            bounds = CostBounds(-float(values.max()), -float(values.min()))
             values = renewed - renewed.flat[0]
             if bounds.high - bounds.low <= within * bounds.low:
                 return bounds, values
@@ -174,7 +174,7 @@ class StationaryOptimum:
     instance: SmallInstance
     occupancies: Occupancies
     most: int  # counts above it are taken for it
-    decisions: NDArray[np.uint8]  # (S, most + 1, …, one axis for each type) what to start next (`Start.code`), 0 for nothing
+    decisions: NDArray[np.uint8]  # (S, most + 1, …, one axis for each type) what to start next (`TypeStart.code`), 0 for nothing
     lower: float  # no policy has a shorter mean queue
     smaller: float  # the least mean queue where more than `most` jobs of a type cannot wait
     larger: float  # no less than the least mean queue where more than 2 · `most` cannot wait

@@ -49,8 +49,10 @@ class Durations:
         The namespace may be missing.
         """
         texts = [text for name in (pod.owner, pod.name) if name for text in (name, name.partition("/")[2])]
-        beginnings = [start for text in texts for start in _starts(text) if start in self.number]
-        return self.number[max(beginnings, key=len)] if beginnings else None
+        # Each name, and its beginnings up to hyphens or slashes.
+        starts = [start for text in texts for start in (text, *(text[: border.start()] for border in BORDER.finditer(text)))]
+        owners = [start for start in starts if start in self.number]
+        return self.number[max(owners, key=len)] if owners else None
 
     def times(self, waiting: Sequence[Pod], running: Sequence[Pod], age: Floats, slot_seconds: float) -> OwnerTimes:
         """Return assumed times in service of these pods, `age` (running,) in slots."""
@@ -147,8 +149,3 @@ def _of_json(path: str) -> Iterable[tuple[str, str, str]]:
         if not (isinstance(row, dict) and isinstance(row.get("owner"), str) and isinstance(row.get("seconds"), (int, float))):
             raise InputError(f"{path}: item {number}: {excerpt(str(row))} has no owner, a text, and seconds, a number")
         yield f"item {number}", row["owner"].strip(), str(row["seconds"])
-
-
-def _starts(text: str) -> list[str]:
-    """Return a name, and its beginnings up to hyphens or slashes."""
-    return [text, *(text[: border.start()] for border in BORDER.finditer(text))]

@@ -52,7 +52,7 @@ class SizeLaw:
         return float(self.low @ self.mass / self.mass.sum())
 
     def shares(self, of: Ints, count: int) -> tuple[list[int], int]:
-        """Return upper bounds on groups' probabilities, by a denominator."""
+        """Return upper bounds on groups' probabilities: numerators and denominator."""
         if not self.exact:
             return [_around(value)[1] for value in np.bincount(of, self.mass, count).tolist()], 1 << BITS
         sums = [0] * count
