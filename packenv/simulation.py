@@ -25,11 +25,10 @@ from packenv.jobs import HOW_MANY, MOST_DEVICES, WHOLE, Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
-from packenv.results.job_times import job_times
+from packenv.results.job_times import SLOWDOWN_BOUND, job_times, response_times
 from packenv.results.locality import data_locality
-from packenv.results.response import SLOWDOWN_BOUND, response_times
 from packenv.results.result import Result, Trajectory
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.results.stability import NO_VERDICT, judge_run, settling_time
 from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService, begins_busy, in_service_of
@@ -91,7 +90,9 @@ def result_of(
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
         max_delay=int(head["delay_max"]) if head["delay_count"] else None,
-        mean_response=int(head["response_sum"]) / int(head["delay_count"]) if head["delay_count"] and not head["postponed"] else None,
+        mean_response=int(head["response_sum"]) / int(head["delay_count"])
+        if head["delay_count"] and not head["postponed"]
+        else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,

@@ -9,7 +9,7 @@ import numpy as np
 
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import LONG, NONE, WIDE, estimate, is_wide, lasting_estimate, listed, number
-from packenv.results.response import SLOWDOWN_BOUND
+from packenv.results.job_times import SLOWDOWN_BOUND
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record

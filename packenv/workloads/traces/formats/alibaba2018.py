@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from packenv.jobs import Ragged
 from packenv.workloads.traces.columns import Columns, decimals, headless
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.links import levels, reordered
 from packenv.workloads.traces.times import MISSING, microseconds
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
