@@ -63,7 +63,7 @@ def result_of(
     # The verdict needs the waiting size in largest servers.
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
-    delays = _delays(cluster, table)
+    delays, started = _delays(cluster, table), int(head["delay_count"])  # of measured tasks
     return Result(
         policy=policy,
         **workload.record,
@@ -79,14 +79,14 @@ def result_of(
         mean_queue=int(head["queue_sum"]) / measured if measured else None,
         max_queue=int(head["queue_max"]) if measured else None,
         mean_waiting_size=float(head["size_sum"]) / measured / UNIT * workload.servers.size_unit if measured else None,
-        mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
+        mean_delay=int(head["delay_sum"]) / started if started else None,
         delay_p50=delays.quantile(0.5),
         delay_p90=delays.quantile(0.9),
         delay_p95=delays.quantile(0.95),
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
-        max_delay=int(head["delay_max"]) if head["delay_count"] else None,
-        mean_response=int(head["response_sum"]) / int(head["delay_count"]) if head["delay_count"] and not head["postponed"] else None,
+        max_delay=int(head["delay_max"]) if started else None,
+        mean_response=int(head["response_sum"]) / started if started and not head["postponed"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,

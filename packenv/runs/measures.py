@@ -277,7 +277,7 @@ MEASURES: list[Measure] = [
               meaning="mean delay: time from eligible (arrived, and all that it waits for has ended) to start. Tasks count that "
                       "become eligible in the slots from `warmup` on and start. A gang counts once"),
     _of_tasks("mean_response", "response", SLOTS, LESS, spare=5,
-              meaning="mean response: time from eligible to end, of the tasks of `mean_delay`. A gang lasts until its last task ends"),
+              meaning="mean response: time from eligible to end, of the tasks of `mean_delay`. A gang ends with its last task"),
     _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="median of the delay, in slots"),
     _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=8, scalar="result/delay 95 %",
               meaning="95th percentile of the delay, in slots"),

@@ -164,9 +164,9 @@ def _of_trace(trace: Trace, name: str) -> Log:
     start = np.where(given_up, MISSING, trace.schedule)
     end = np.where(ended, np.maximum(trace.end, trace.schedule), MISSING)
     left_out = counted_by_reason({reason: int(which.sum()) for reason, which in unfit.items()})
-    columns = (_known(column[kept]) for column in (trace.submit, start, end))
+    submit, start, end = (_known(column[kept]) for column in (trace.submit, start, end))
     rows = None if trace.rows is None else trace.rows[kept]
-    return log_of(name, *columns, given_up[kept], rows, notes=(f"left out: {left_out}",) if left_out else ())
+    return log_of(name, submit, start, end, given_up[kept], rows, notes=(f"left out: {left_out}",) if left_out else ())
 
 
 def _benchmarks(path: Path) -> list[Log]:
