@@ -94,9 +94,9 @@ def prose_of(page: Path) -> list[str]:
     return [" ".join(part.split()) for part in parts if len(part.split()) >= 8]
 
 
-def docstrings(folder: Path) -> Iterator[tuple[str, str]]:
-    """Every docstring below a folder, with `file:line`."""
-    for path in sorted(folder.rglob("*.py")):
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Every docstring of packenv and its plug-ins, with `file:line`."""
+    for path in sorted([*ROOT.glob("packenv/**/*.py"), *ROOT.glob("plugins/*/packenv_*/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
                 yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", re.sub(r"`+[^`]*`+", "CODE", text)
@@ -114,9 +114,11 @@ def helps(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def pages() -> list[Path]:
-    """The pages that people read, those of plug-ins too."""
-    found = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/*/*.md"), *ROOT.glob("plugins/*/*.md"), *ROOT.glob("plugins/*/docs/*.md")]
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(page for page in found if page.name != "CHANGELOG.md")]
+    """The pages that people read, those of plug-ins too. `make docs` copies the latter to docs/plugins."""
+    patterns = ("docs/*.md", "docs/*/*.md", "plugins/*/*.md", "plugins/*/docs/*.md")
+    found = [page for pattern in patterns for page in ROOT.glob(pattern)]
+    written = [page for page in found if page.name != "CHANGELOG.md" and page.parent != ROOT / "docs" / "plugins"]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(written)]
 
 
 def newest_changes() -> list[str]:
@@ -134,7 +136,7 @@ def out_of_range() -> Iterator[str]:
             yield f"{page.relative_to(ROOT)}: {count:,} words outside tables, at most {most:,}"
         for sentence in (s for paragraph in prose_of(page) for s in sentences(paragraph) if len(s.split()) > LONG + 5):
             yield f"{page.relative_to(ROOT)}: {len(sentence.split())} words: {sentence}"
-    for where, text in docstrings(ROOT / "packenv"):
+    for where, text in docstrings():
         if len(text.split("\n")[0].split()) > FIRST_LINE + 5:
             yield f"{where}: a first line of {len(text.split(chr(10))[0].split())} words: {text.split(chr(10))[0]}"
     for where, text in helps(ROOT / "packenv"):
@@ -149,12 +151,7 @@ def main() -> int:
     check = "--check" in sys.argv[1:]
     texts = {
         "pages": [paragraph for page in pages() for paragraph in prose_of(page)],
-        "docstrings": [
-            " ".join(part.split())
-            for _, text in docstrings(ROOT / "packenv")
-            for part in re.split(r"\n\s*\n", text)
-            if part.split()
-        ],
+        "docstrings": [" ".join(part.split()) for _, text in docstrings() for part in re.split(r"\n\s*\n", text) if part.split()],
     }
     failed = False
     if not check:

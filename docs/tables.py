@@ -11,6 +11,7 @@ from pathlib import Path
 
 from packenv.catalogue import CATALOGUE, ORDER_SOURCES, SOURCES, Entry, Source
 from packenv.policy_names import described
+from packenv.runs.measures import MEASURES
 
 ROOT = Path(__file__).resolve().parent.parent
 CAN = {
@@ -40,8 +41,13 @@ def abilities() -> str:
 
 
 def sources() -> str:
-    """The list of sources, numbered as in the table of policies."""
-    return "\n".join(f"{n}. {linked(source)}" for n, source in enumerate(SOURCES.values(), 1)) + "\n"
+    """The sources, numbered as in the table of policies."""
+    return table(("", "source"), [(f"{n}", linked(source)) for n, source in enumerate(SOURCES.values(), 1)])
+
+
+def measures() -> str:
+    """The table of measures: key, unit, direction and meaning."""
+    return table(("field", "unit", "better", "meaning"), [(f"`{m.key}`", m.unit, m.better, m.meaning) for m in MEASURES])
 
 
 def linked(source: Source) -> str:
@@ -74,7 +80,7 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"policies": policies, "abilities": abilities, "sources": sources}
+TABLES: dict[str, Callable[[], str]] = {"policies": policies, "abilities": abilities, "sources": sources, "measures": measures}
 """By the name in the markers `<!-- table NAME -->` and `<!-- end -->`."""
 
 

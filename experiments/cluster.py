@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.script_options import options_of
-from packenv.executors.choose import RAY, executor
+from packenv.executors.local import RAY, executor
 from packenv.executors.pieces import PIECE, Pieces
 from packenv.files import atomic_path
 

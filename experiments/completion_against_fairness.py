@@ -16,7 +16,7 @@ import numpy as np
 import packenv
 from experiments.script_options import options_of
 from experiments.whole_job_agents import QUICK_SEEDS, REPORTED, SEEDS, Player, means
-from packenv.content.colours import colours_for
+from packenv.content.charts import colours_for
 from packenv.files import atomic_path
 from packenv.report.plot_style import light_grid
 from packenv.runs.measured import Measured

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import packenv  # noqa: F401  (registers the environments)
 from experiments.script_options import options_of
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.envs.core import features
 from packenv.envs.registration import id_of
 from packenv.learning.agents.networks import COUNT, TERM_NAMES, TERMS, set_terms

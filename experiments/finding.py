@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # they bring the readers of all formats with them
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces import Trace
 
 Row = dict[str, Any]
 DPI = 120
@@ -65,7 +65,7 @@ class Settings:
     seeds: int | None = None
     slots: int | None = None
     quick: bool = False
-    trace: Trace | SlotTrace | None = None
+    trace: Trace | None = None
     trace_name: str = ""
     folder: str | None = None  # of logs
     servers: int | None = None

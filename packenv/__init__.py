@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packenv.envs.registration import register_all
-from packenv.lazy_names import lazy_names
+from packenv.lazy_names import homes_of, lazy_names
 
 if TYPE_CHECKING:
     from packenv.api import simulate as simulate
     from packenv.errors import InputError as InputError
-    from packenv.executors.choose import executor as executor
+    from packenv.executors.local import executor as executor
     from packenv.jobs import Jobs as Jobs
     from packenv.jobs import Ragged as Ragged
     from packenv.learning.agents.library_models import save_model as save_model
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from packenv.runs.agent_score import AgentScore as AgentScore
     from packenv.runs.agent_score import evaluate_agent as evaluate_agent
     from packenv.runs.comparison import Comparison as Comparison
-    from packenv.runs.comparison import evaluate as evaluate
+    from packenv.runs.evaluate import evaluate as evaluate
     from packenv.runs.leaderboard import Leaderboard as Leaderboard
     from packenv.runs.leaderboard import leaderboard as leaderboard
     from packenv.runs.many import judge as judge
@@ -68,41 +68,4 @@ __version__ = "0.10.0.dev0"
 
 register_all()
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".api": ["simulate"],
-        ".errors": ["InputError"],
-        ".executors.choose": ["executor"],
-        ".jobs": ["Jobs", "Ragged"],
-        ".learning.agents.library_models": ["save_model"],
-        ".learning.training.plan": ["TrainedAgent"],
-        ".learning.training.train": ["train"],
-        ".live.scheduler": ["Scheduler"],
-        ".planning.pair": ["compare"],
-        ".planning.plan_servers": ["plan_servers"],
-        ".planning.server_plans": ["ServerPlans"],
-        ".planning.plan": ["plan"],
-        ".policy": ["Setting", "completes", "find_policy", "receives", "registered", "schedules"],
-        ".results.result": ["Result"],
-        ".runs.agent_score": ["AgentScore", "evaluate_agent"],
-        ".runs.comparison": ["Comparison", "evaluate"],
-        ".runs.leaderboard": ["Leaderboard", "leaderboard"],
-        ".runs.many": ["judge", "simulate_many"],
-        ".runs.verdict": ["sustained", "verdict"],
-        ".theory.capacity.bracket": ["Bracket"],
-        ".theory.capacity.configuration_bounds": ["halving_bound", "vqs_bound"],
-        ".theory.capacity.max_workload": ["max_workload", "resolved"],
-        ".theory.makespan.optimum": ["Optimum", "optimal_schedule"],
-        ".theory.queue_bound.bound": ["QueueBound"],
-        ".theory.queue_bound.queue_bound": ["queue_bound"],
-        ".theory.stability.judgment": ["Judgment", "Judgments"],
-        ".theory.stationary_optimum.optimum": ["StationaryOptimum", "stationary_optimum"],
-        ".units": ["UNIT", "to_units"],
-        ".workloads.find": ["workload"],
-        ".workloads.named.registry": ["names"],
-        ".workloads.network": ["Network"],
-        ".workloads.servers": ["Servers"],
-        ".workloads.workload": ["Workload"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

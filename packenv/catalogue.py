@@ -93,9 +93,9 @@ CATALOGUE = {
     "priority": Entry("price.job_order:Priority", "price §4.2", "several jobs"),
     "capacity": Entry("price.job_order:SmallestDemand", "price §4.2", "several jobs"),
     "fifo": Entry("price.job_order:JobFifo", "price §4.2", "several jobs"),
-    "sat": Entry("price.sat:Sat", "price", "several jobs durations"),
-    "critical-path": Entry("whole_jobs.longest_below:CriticalPath", "graham", "several jobs dag durations"),
-    "most-work": Entry("whole_jobs.longest_below:MostWork", "graham", "several jobs dag durations"),
+    "sat": Entry("replay:Sat", "price", "several jobs durations"),
+    "critical-path": Entry("whole_jobs.srpt:CriticalPath", "graham", "several jobs dag durations"),
+    "most-work": Entry("whole_jobs.srpt:MostWork", "graham", "several jobs dag durations"),
     "srpt": Entry("whole_jobs.srpt:ShortestRemaining", "decima §7.1", "several jobs dag durations"),
     "graphene": Entry("whole_jobs.srpt:Graphene", "graphene", "several jobs dag durations"),
     "weighted-fair": Entry("whole_jobs.weighted_fair:WeightedFair", "decima §7.1", "several jobs dag durations"),
@@ -118,7 +118,7 @@ CATALOGUE = {
 
 OF_FILES = {
     "agent": "packenv.learning.agents.saved:find_agent",
-    "optimal": "packenv.policies.optimal.saved:find_optimal",
+    "optimal": "packenv.policies.optimal:find_optimal",
     "replay": "packenv.policies.replay:find_replay",
 }
 """Policies that are read from the file that stands behind their name."""

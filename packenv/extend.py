@@ -24,7 +24,7 @@ laws            `Law`, `AtomicLaw`, `Empirical`, `Geometric`, `Uniform`, `parse_
 random numbers  pure functions of (seed, column, index): `word_at(mix(seed), column)` is the key of a column,
                 `uniform(word_at(key, index))` a number of it
 workloads       `at_a_rate`, `as_servers`, `InService`, `BeginsBusy`, `begins_busy`, `Source`, `table_source`, `misjudged`,
-                `INTENSITIES`; values in a Jobs table: `NO_GANG`, `NO_MODEL`, `WHOLE`, `SHARE`, `HOW_MANY`, `MOST_DEVICES`
+                `INTENSITIES`, `Provenance`; in a Jobs table: `NO_GANG`, `NO_MODEL`, `WHOLE`, `SHARE`, `HOW_MANY`, `MOST_DEVICES`
 runs            `Run`, `runs_of`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`, `local_executor`,
                 `ThisProcess`
 statistics      `Interval`, `interval`, `mean_and_half`, `paired_ratio`, `ratio_of_means`, `doubt_at`, `DOUBT`, `UNKNOWN`
@@ -83,12 +83,13 @@ if TYPE_CHECKING:
     from packenv.cluster.state import DONE as DONE
     from packenv.cluster.state import NEVER as NEVER
     from packenv.cluster.state import TASK as TASK
-    from packenv.compiled.by_address import call_address as call_address
     from packenv.compiled.cache import base as base
     from packenv.compiled.decorators import Compiled as Compiled
     from packenv.compiled.decorators import apart as apart
     from packenv.compiled.decorators import compiled as compiled
     from packenv.compiled.frame import Frame as Frame
+    from packenv.compiled.intrinsics import call_address as call_address
+    from packenv.content.charts import COLOURS as COLOURS
     from packenv.content.charts import BinChart as BinChart
     from packenv.content.charts import Entry as Entry
     from packenv.content.charts import GridChart as GridChart
@@ -97,8 +98,7 @@ if TYPE_CHECKING:
     from packenv.content.charts import LineChart as LineChart
     from packenv.content.charts import Mark as Mark
     from packenv.content.charts import RowChart as RowChart
-    from packenv.content.colours import COLOURS as COLOURS
-    from packenv.content.colours import colours_for as colours_for
+    from packenv.content.charts import colours_for as colours_for
     from packenv.content.page import Charts as Charts
     from packenv.content.page import Figure as Figure
     from packenv.content.page import Page as Page
@@ -231,6 +231,7 @@ if TYPE_CHECKING:
     from packenv.workloads.laws.encoding import Builder as Builder
     from packenv.workloads.laws.encoding import Laws as Laws
     from packenv.workloads.laws.law import AtomicLaw as AtomicLaw
+    from packenv.workloads.provenance import Provenance as Provenance
     from packenv.workloads.resources import chosen_resources as chosen_resources
     from packenv.workloads.sampling import draw as draw
     from packenv.workloads.sampling import mix as mix

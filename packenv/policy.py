@@ -14,9 +14,14 @@ A policy in plain Python is any object with `schedule(cluster, state)`. It calls
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import sys
 from collections.abc import Callable, Sequence
-from types import CodeType
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from packenv.catalogue import CATALOGUE
@@ -26,7 +31,6 @@ from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.lazy_names import load
 from packenv.policy_names import check_parameters, rule_file, target_of
 from packenv.policy_names import registered as registered
-from packenv.user_modules import import_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -386,3 +390,43 @@ def _register(event: str, policy_type: type) -> Callable[[Hook], Hook]:
         return function
 
     return register
+
+
+class CurrentFolder(MetaPathFinder):
+    """A finder in the current folder: names in `requests`, found ones in `modules`."""
+
+    def __init__(self) -> None:
+        self.requests: set[str] = set()
+        self.modules: set[str] = set()
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+        """Find a module in the folder itself, outside packages."""
+        if path is not None or not (fullname in self.requests or _importer() in self.modules):
+            return None
+        spec = PathFinder.find_spec(fullname, [str(Path.cwd())])
+        if spec is not None:
+            self.modules.add(fullname)
+        return spec
+
+
+def _importer() -> str:
+    """Return the top package of the module that imports."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("importlib"):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+FINDER = CurrentFolder()
+
+
+def import_named(module: str) -> ModuleType:
+    """Import a user's module, perhaps of the current folder."""
+    if FINDER not in sys.meta_path:
+        sys.meta_path.append(FINDER)
+    first = module.partition(".")[0]
+    FINDER.requests.add(first)
+    try:
+        return importlib.import_module(module)
+    finally:
+        FINDER.requests.discard(first)

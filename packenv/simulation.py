@@ -15,8 +15,7 @@ from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.gangs import gang_in_part
 from packenv.cluster.loop import IN_PART, OVERFULL, overfull_server, runner_for
 from packenv.cluster.measures import delay_values
-from packenv.cluster.rejecting import OTHER_REASONS
-from packenv.cluster.slots import FINISHED, GROW, LIMIT, PAUSED
+from packenv.cluster.slots import FINISHED, GROW, LIMIT, OTHER_REASONS, PAUSED
 from packenv.cluster.state import NEVER, NONE, TASK, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect

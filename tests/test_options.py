@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import packenv
-from packenv.cli.groups import FEW
 from packenv.cli.main import COMMANDS, cli, find_command, main
 from packenv.cli.options.every_command import limited
 from packenv.cli.options.of_fields import options_of
+from packenv.cli.outputs import FEW
 from packenv.errors import InputError
 from packenv.options.fields import Count, PolicyName, option, options_in, takes
 from packenv.options.shared import WorkloadOptions

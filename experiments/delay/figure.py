@@ -16,7 +16,7 @@ from experiments.delay.claims import (
     times,
 )
 from experiments.finding import Finding, Row, Settings
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.content.text import counted
 from packenv.report.plot_style import light_grid
 from packenv.workloads.find import workload as named

@@ -12,7 +12,7 @@ from experiments.eagle.claims import claims_on
 from experiments.eagle.runs import QUICK_SEEDS, SEEDS, SWEPT, TRACES, measure
 from experiments.eagle.tables import mechanism_rows, panel_rows, policy_rows, sweep_rows
 from experiments.finding import Finding, Row, Settings
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.content.text import counted
 from packenv.report.plot_style import light_grid, plain_numbers
 

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from experiments.fgd.engine import Nodes
 from packenv.policies.gpus.fragmentation import WHOLE
-from packenv.policies.gpus.ranking import Requests
+from packenv.policies.gpus.ranking import GpuRequests
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-7  # milli of a set's worth for which no better one is looked for
@@ -22,7 +22,7 @@ CLOSE = 1e-7  # milli of a set's worth for which no better one is looked for
 class Program:
     """The program for the nodes of one cluster and the needs of one list, by how many pods of each need there are."""
 
-    def __init__(self, nodes: Nodes, requests: Requests) -> None:
+    def __init__(self, nodes: Nodes, requests: GpuRequests) -> None:
         self.requests = requests
         table = np.column_stack([nodes.free, nodes.devices, nodes.kind])
         self.kinds, self.number = np.unique(table, axis=0, return_counts=True)

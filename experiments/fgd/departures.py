@@ -15,7 +15,7 @@ from experiments.fgd.engine import Nodes
 from experiments.fgd.figure import folder_of
 from experiments.fgd.runs import Pods, Study, read_study
 from experiments.finding import Claim, Finding, Row, Settings, columns
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.policies.gpus.fragmentation import WHOLE, Ints, fragmentation_over_time

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.gpus.fragmentation import REASONS, WHOLE, Ints, Shapes, add_by_reason
-from packenv.policies.gpus.ranking import Ranking, Requests, choose, device_for, load, note_change, ranking
+from packenv.policies.gpus.fragmentation import REASONS, WHOLE, Ints, TaskShapes, add_by_reason
+from packenv.policies.gpus.ranking import GpuRequests, Ranking, choose, device_for, load, note_change, ranking
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Run(NamedTuple):
 
 
 def play(
-    nodes: Nodes, requests: Requests, shapes: Shapes, pods: Ints, score: int, ties: int, seed: int, beside: float = 1.0
+    nodes: Nodes, requests: GpuRequests, shapes: TaskShapes, pods: Ints, score: int, ties: int, seed: int, beside: float = 1.0
 ) -> Run:
     """Place `pods` (n,), given by their requests, one after the other."""
     servers, most = len(nodes.devices), int(nodes.devices.max())

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from experiments.fgd.runs import BOUNDED, DEMANDS, RULES, WEIGHED, Case, Means, Study, bounds, read_study, run_all
 from experiments.finding import Claim, Finding, Row, Settings, columns
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.content.text import counted, listed
 from packenv.errors import InputError
 from packenv.policies.gpus.fragmentation import REASONS

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from experiments.fgd.bound import Program
 from experiments.fgd.engine import Nodes, Run, play
 from packenv.errors import InputError
-from packenv.policies.gpus.fragmentation import WHOLE, Ints, Shapes, frequent_shapes
-from packenv.policies.gpus.ranking import Requests
+from packenv.policies.gpus.fragmentation import WHOLE, Ints, TaskShapes, frequent_shapes
+from packenv.policies.gpus.ranking import GpuRequests
 from packenv.policies.gpus.scores import SCORES, TIES
 from packenv.runs.progress import progress_bar
 from packenv.runs.runner import RunOptions
@@ -52,9 +52,9 @@ WEIGHED = [(f"{BESIDE}{weight:g}", "exact") for weight in WEIGHTS]
 class Pods(NamedTuple):
     """A list of n pods: what they ask for, which of these each does, and the shapes of which F is taken."""
 
-    requests: Requests
+    requests: GpuRequests
     of: Ints  # (n,)
-    shapes: Shapes
+    shapes: TaskShapes
     ran: Ints = np.zeros(0, np.int64)  # (n,) seconds that each ran; 0 if it never did; (0,) if the list does not say
 
 
@@ -113,7 +113,7 @@ def read_pods(path: Path, bits: dict[str, int]) -> Pods:
     columns = np.column_stack([table.whole("cpu_milli"), table.whole("memory_mib"), share, count, kinds])
     distinct, of = np.unique(columns, axis=0, return_inverse=True)
     demand, rest = np.ascontiguousarray(distinct[:, :2]), [np.ascontiguousarray(column) for column in distinct[:, 2:].T]
-    requests = Requests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
+    requests = GpuRequests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
     ran = np.zeros(0, np.int64)
     if {"scheduled_time", "deletion_time"} <= set(table.names):
         ran = np.maximum(table.whole("deletion_time", 0) - table.whole("scheduled_time", NEVER), 0)

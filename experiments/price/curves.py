@@ -30,7 +30,7 @@ from experiments.price.runs import (
     row,
     runs_of,
 )
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.content.text import counted
 from packenv.report.plot_style import light_grid
 from packenv.results.job_times import NONE, efficiency, progress

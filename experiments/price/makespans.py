@@ -33,7 +33,7 @@ from experiments.price.runs import (
     shorter,
 )
 from packenv.api import simulate
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.content.text import counted, number
 from packenv.jobs import Jobs
 from packenv.report.plot_style import plain_numbers

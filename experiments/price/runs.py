@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from experiments.comparators import MARK
 from experiments.finding import Row, Settings
-from packenv.content.colours import COLOURS
+from packenv.content.charts import COLOURS
 from packenv.policy import registered
 from packenv.results.result import Result
 from packenv.runs.run import by_policy

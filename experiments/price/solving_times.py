@@ -16,7 +16,7 @@ from scipy.special import log_ndtr
 
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.price.runs import LEFT_OUT, has_sat
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.content.text import counted, number
 from packenv.report.plot_style import light_grid
 from packenv.runs.progress import progress_bar

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from experiments.finding import Claim, Finding, Settings
 from packenv.jobs import Jobs
 from packenv.workloads.find import workload
-from packenv.workloads.traces import SlotTrace, Trace
+from packenv.workloads.traces import Trace
 
 LIKE = "google2011-like"
 DAY = 86_400.0  # seconds
@@ -23,7 +23,7 @@ def reproduce(settings: Settings) -> Finding:
     return found_in(settings.trace, settings.trace_name)
 
 
-def a_day(slots: int | None) -> SlotTrace:
+def a_day(slots: int | None) -> Trace:
     """A day of the fitted workload, or as many slots."""
     like = workload(LIKE)
     assert like.slot_seconds is not None
@@ -35,14 +35,14 @@ def a_day(slots: int | None) -> SlotTrace:
         jobs = like.jobs_table(0, rows)
     n = max(1, int(np.searchsorted(jobs.arrival, length)))
     day = Jobs(jobs.arrival[:n], jobs.demand[:n], jobs.service[:n])
-    return SlotTrace(day, like.resources or ("cpu", "memory"), LIKE)
+    return Trace.in_slots(day, like.resources or ("cpu", "memory"), LIKE)
 
 
-def found_in(data: Trace | SlotTrace, name: str) -> Finding:
+def found_in(data: Trace, name: str) -> Finding:
     from packenv.report.pictures import picture_of
     from packenv.report.workload_charts import requests, requests_charts
 
-    timed = data.timed() if isinstance(data, SlotTrace) else data
+    timed = data.timed()
     hours = float(timed.submit[-1] - timed.submit[0]) / 3.6e9
     full = hours * 3600 >= 0.95 * DAY
     levels = {resource: requests(timed.demand[:, r]) for r, resource in enumerate(timed.resources)}

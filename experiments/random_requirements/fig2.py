@@ -10,7 +10,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from experiments.finding import Claim, Finding, Row, Settings
-from packenv.content.colours import COLOURS
+from packenv.content.charts import COLOURS
 from packenv.theory import configurations as theory
 
 TWO_THIRDS = Fraction(2, 3)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from experiments.finding import Claim, Finding, Row, Settings
 from experiments.random_requirements.queue_curves import NAMES, row_of
 from experiments.random_requirements.verdicts import joint_verdict, queue_growth, verdict_counts, verdicts_in_words, why_together
-from packenv.content.colours import colours_for
+from packenv.content.charts import colours_for
 from packenv.content.text import counted, number
 from packenv.report.plot_style import light_grid, plain_numbers
 from packenv.results.result import Result

@@ -21,7 +21,7 @@ from packenv.runs.statistics import Interval, certainly_below, ratio
 from packenv.units import UNIT
 from packenv.workloads.find import workload
 from packenv.workloads.resources import with_resources
-from packenv.workloads.traces import SlotTrace, Trace
+from packenv.workloads.traces import Trace
 from packenv.workloads.traces.bootstrap import BLOCK, block_bootstrap
 from packenv.workloads.workload import Workload
 
@@ -44,7 +44,7 @@ class Data:
 
     key: str
     about: str
-    make: Callable[[int], Trace | SlotTrace]
+    make: Callable[[int], Trace]
     load: float
     seeds: int
     servers: int
@@ -58,9 +58,9 @@ class Data:
 class Recorded:
     """The trace as it is, whatever the seed."""
 
-    trace: Trace | SlotTrace
+    trace: Trace
 
-    def __call__(self, seed: int) -> Trace | SlotTrace:
+    def __call__(self, seed: int) -> Trace:
         return self.trace
 
 
@@ -83,8 +83,8 @@ class Fitted:
     workload: Workload
     tasks: int
 
-    def __call__(self, seed: int) -> SlotTrace:
-        return SlotTrace(self.workload.jobs_table(seed, self.tasks), ("size",), LIKE)
+    def __call__(self, seed: int) -> Trace:
+        return Trace.in_slots(self.workload.jobs_table(seed, self.tasks), ("size",), LIKE)
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class Sped:
         return Workload(jobs=jobs, servers=self.data.servers, name=self.data.key, slot_seconds=float(SLOT_SECONDS))
 
 
-_last: tuple[Data, int, Trace | SlotTrace] | None = None
+_last: tuple[Data, int, Trace] | None = None
 
 
-def _made(data: Data, seed: int) -> Trace | SlotTrace:
+def _made(data: Data, seed: int) -> Trace:
     """What `data` makes of the seed; the last one is kept for the other β."""
     global _last
     if _last is None or _last[0] is not data or _last[1] != seed:
@@ -129,7 +129,7 @@ def data_of(settings: Settings) -> list[Data]:
     about = f"{settings.trace_name} as it is, {len(jobs):,} tasks in {(jobs.arrival[-1] + 1) / 36_000:.3g} hours"
     data = [Data("trace", about, Recorded(recorded), load, 1, settings.servers or needed(load))]
     if len(jobs) < tasks:
-        timed = recorded.timed(SLOT_SECONDS) if isinstance(recorded, SlotTrace) else recorded
+        timed = recorded.timed(SLOT_SECONDS)
         load = work(jobs) / len(jobs) * tasks / span
         about = f"block bootstrap of {settings.trace_name} (blocks of {BLOCK:,}), {long}, {counted(seeds, 'seed')}"
         make = Resampled(timed, tasks, span * float(SLOT_SECONDS))

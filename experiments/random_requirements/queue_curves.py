@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from experiments.finding import Row, columns
 from experiments.random_requirements.verdicts import joint_verdict, verdict_counts
-from packenv.content.colours import GREY, MARKERS, VERDICT_MARKERS, colours_for
+from packenv.content.charts import GREY, MARKERS, VERDICT_MARKERS, colours_for
 from packenv.report.plot_style import light_grid, plain_numbers
 from packenv.results.result import Result
 from packenv.runs.statistics import interval

@@ -29,7 +29,7 @@ from experiments.rlscheduler.runs import (
     ten_windows,
 )
 from experiments.rlscheduler.search import problem_of, search
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY
 from packenv.content.text import number
 from packenv.policies.orders import ORDERS as RULES
 from packenv.report.plot_style import light_grid

@@ -27,7 +27,7 @@ from experiments.tetris.runs import (
     measures_by_policy,
     row_of,
 )
-from packenv.content.colours import COLOURS, GREY, colours_for
+from packenv.content.charts import COLOURS, GREY, colours_for
 from packenv.content.text import counted
 from packenv.report.plot_style import light_grid
 from packenv.workloads.named.analytics import analytics

@@ -80,7 +80,7 @@ def untested() -> dict[str, dict[str, Any]]:
 
 def machine_code() -> dict[str, Any]:
     """Return the cache of machine code, the compiler's speed, and problems."""
-    from packenv.compiled.health import cache_health, compiler_seconds
+    from packenv.compiled.cache import cache_health, compiler_seconds
 
     cache, seconds = cache_health(), compiler_seconds()
     problems = []

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import POLICY, WORKLOAD, Loads
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import begin_lines, chosen_policies, print_workload, workload_from
-from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
 from packenv.options.shared import INTENSITIES, ProcessOptions, WorkloadOptions
@@ -21,10 +20,7 @@ from packenv.options.verbs import EvaluateOptions
 
 if TYPE_CHECKING:
     from packenv.content.showable import Showable
-    from packenv.results.result import Result
-    from packenv.runs.comparison import Evaluation
-    from packenv.runs.run import Run
-    from packenv.runs.runner import RunsFailed
+    from packenv.runs.evaluate import Evaluation
     from packenv.workloads.workload import Workload
 
 
@@ -67,10 +63,9 @@ def evaluate(
     """
     outputs.check(schedule)
     from packenv.results.schedule_table import write_schedule
-    from packenv.runs.comparison import comparisons_of
     from packenv.runs.contest import contest_on
+    from packenv.runs.evaluate import make_runs
     from packenv.runs.measured import measured
-    from packenv.runs.runner import run_most
     from packenv.runs.sweep import Sweep
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
 
@@ -84,7 +79,8 @@ def evaluate(
     if several is not None and (schedule or outputs.gantt):
         raise InputError(f"--schedule and --gantt show one load: give one --{several[0]}")
     evaluations, dropped = evaluations_from(policies, of_workload, options, several, **scheduled)
-    workload, prepared, backlog = evaluations[0].workload, evaluations[0], options.backlog
+    first, backlog = evaluations[0], options.backlog
+    workload = first.workload
     console = text_console()
 
     def say(lines: Iterable[str], style: str | None = None) -> None:
@@ -95,22 +91,15 @@ def evaluate(
     for each in evaluations:
         print_workload(console, each.workload.at(options.seed), dropped, drawn, backlog, options.drain)
     say(begin_lines(workload))
-    noticed = notices(workload, tuple(prepared.seeds))
+    noticed = notices(workload, tuple(first.policies.values()))
     say(noticed, "yellow")
-    once = [name for name, seeds in prepared.seeds.items() if len(seeds) < len(prepared.all_seeds)]
+    once = [first.policies[name] for name, seeds in first.seeds.items() if len(seeds) < len(first.all_seeds)]
     if once:
-        say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {len(prepared.all_seeds)}"])
-    failures: list[RunsFailed] = []
-    run_options = runs_in(where)
-
-    def make(runs: list[Run]) -> list[Result | None]:
-        results, failure = run_most(runs, run_options)
-        failures.extend([failure] if failure is not None else [])
-        return results
-
-    comparisons = comparisons_of(evaluations, make)
-    if failures and len(comparisons) < len(evaluations):
-        raise failures[0]
+        say([f"no chance in the jobs, nor in {', '.join(once)}: one run, not {len(first.all_seeds)}"])
+    failure = make_runs(evaluations, runs_in(where))
+    comparisons = [each.comparison() for each in evaluations]
+    if failure is not None and not all(each.by_policy for each in comparisons):
+        raise failure
     shown: Showable = comparisons[0]
     if several is not None:
         shown = Sweep(*several, comparisons, options.measure or "mean_queue")
@@ -129,8 +118,8 @@ def evaluate(
         (tensorboard, to_tensorboard),
         notices=noticed,
     )
-    if failures:
-        raise failures[0]
+    if failure is not None:
+        raise failure
 
 
 def loads_of(of_workload: WorkloadOptions) -> tuple[str, list[float]] | None:
@@ -149,10 +138,10 @@ def evaluations_from(
 ) -> tuple[list[Evaluation], dict[str, int]]:
     """Return the evaluation at each load, and dropped rows by reason.
 
-    `scheduled`: runs that store their schedules (`evaluation`). Raises InputError.
+    `scheduled`: runs that store their schedules (`planned`). Raises InputError.
     """
     from packenv.api import at_a_rate
-    from packenv.runs.comparison import check_figure, evaluation
+    from packenv.runs.evaluate import check_figure, planned
 
     named = chosen_policies(policies) if policies else ()  # unknown policies are reported before a trace is read
     check_figure(options, several is not None)
@@ -167,7 +156,7 @@ def evaluations_from(
     chosen = named or chosen_policies((), workload)
     if options.backlog is not None and any(getattr(of_workload, key) is not None for key in INTENSITIES):
         raise InputError("--backlog sets how many tasks wait: leave out --load, --intensity and --rate")
-    return [evaluation(each, chosen, options, **scheduled) for each in workloads], dropped
+    return [planned(each, chosen, options, **scheduled) for each in workloads], dropped
 
 
 def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
@@ -184,8 +173,8 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     shown = dict(zip(distinct_names(policies), map(find_policy, policies), strict=True))
     clairvoyant = [name for name, policy in shown.items() if is_told_durations(policy, setting)]
     estimates = workload.jobs is not None and workload.jobs.estimate is not None
-    believed = "estimated" if estimates else "true"
-    lines = [f"told {workload.believed or f'{believed} durations'}: {', '.join(clairvoyant)}"] if clairvoyant else []
+    durations = workload.provenance.estimates or f"{'estimated' if estimates else 'true'} durations"
+    lines = [f"told {durations}: {', '.join(clairvoyant)}"] if clairvoyant else []
     for name, chosen in shown.items():
         if not estimates and asks_estimates(chosen):
             of_table = "; --estimates exact shows it true durations" if workload.jobs is not None else ""

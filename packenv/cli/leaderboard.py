@@ -11,12 +11,11 @@ from typing import Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import CONTEST, POLICY
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import MOST_REFUSALS, note_left_out
-from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.errors import ArgumentError, InputError
 from packenv.files import atomic_path
 from packenv.options.shared import ProcessOptions
@@ -76,33 +75,33 @@ def leaderboard(
     """
     outputs.check(log, page)
     check_page(page)
-    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, Matrix, competition
+    from packenv.runs.leaderboard import DEFAULT_WORKLOADS, Matrix, entries_of, play
     from packenv.runs.log import RunLog
     from packenv.runs.runner import RunsFailed
     from packenv.runs.tensorboard import check_tensorboard, write_tensorboard
 
     check_tensorboard(tensorboard)
     try:
-        prepared = competition(texts or DEFAULT_WORKLOADS, policies, options)
+        entries = entries_of(texts or DEFAULT_WORKLOADS, policies, options)
     except ArgumentError as error:
         raise InputError(advised(texts, options.slots, error)) from None
-    for entry in prepared.entries:
+    for entry in entries:
         note_left_out(entry.contest.workload)
     run_options, run_log = runs_in(where), RunLog(log)
-    board = prepared.play(run_options, run_log)
+    board = play(entries, options, run_options, run_log)
     if options.judge and not options.matrix:
         click.echo("packenv: runs done; judging the load that each policy supports (--no-judge skips this)", err=True)
         board = board.judged(run_options, run_log)
-    shown = Matrix(board) if options.matrix else board
+    shown = Matrix(board.rankings, board.reference) if options.matrix else board
     outputs.show(shown)
 
     def write_events(folder: str) -> None:
-        for standing in board.standings:
+        for contest, standing in board.standings:
             if standing.runs:
-                write_tensorboard(folder, standing.contest.name, standing.policy, standing.runs)
+                write_tensorboard(folder, contest.name, standing.policy, standing.runs)
 
     outputs.write(shown, (page, lambda path: write_page(path, shown.markdown())), (tensorboard, write_events))
-    if any(standing.failed for standing in board.standings):
+    if any(standing.failed for _, standing in board.standings):
         raise RunsFailed("some standings are missing, because runs failed (see above)")
 
 

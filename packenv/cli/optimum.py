@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
 from packenv.cli.options.workload import workload_with_notes
-from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import counted
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from packenv.content.page import Charts
     from packenv.results.result import Result
     from packenv.theory.completion.bound import CompletionBound
-    from packenv.theory.completion.cp_sat import LeastCompletion
+    from packenv.theory.makespan.cp_sat import LeastCompletion
     from packenv.theory.makespan.optimum import Optimum
     from packenv.workloads.workload import Workload
 
@@ -137,7 +136,9 @@ def show_shortest(
             options=options,
             hint=first.schedule if first else None,
             warm_start=(),
-            progress=lambda seconds, makespan, bound: status.update(progress_line(seconds, makespan, bound)),
+            progress=lambda seconds, makespan, bound: status.update(
+                f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
+            ),
         )
     replayed = simulate(workload, Replay(best.schedule.start, best.schedule.server, "sat"), seed=seed, drain=True, schedule=True)
     assert makespan_of(workload, replayed) == best.makespan
@@ -167,7 +168,7 @@ def show_completion(
     """
     from packenv.content.showable import Answer
     from packenv.theory.completion.bound import completion_bound
-    from packenv.theory.completion.cp_sat import least_completion
+    from packenv.theory.makespan.cp_sat import least_completion
 
     assert workload.jobs is not None
     least, seed = completion_bound(workload), options.seed
@@ -229,11 +230,6 @@ def shortest(workload: Workload, results: list[Result]) -> Result | None:
     spans = [(makespan_of(workload, result), result) for result in results]
     whole = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
     return results[min(whole)[1]] if whole else None
-
-
-def progress_line(seconds: float, makespan: int, bound: int) -> str:
-    """Return a line on the best makespan and bound so far."""
-    return f"makespan {makespan}, at least {bound}: {makespan / bound - 1:.1%} above the bound after {seconds:.0f} s"
 
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import INPUT, PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import JSON
 from packenv.cli.options.workload import note_devices, note_servers
-from packenv.cli.outputs import Outputs, check_files, output_options, write_all
+from packenv.cli.outputs import Outputs, check_files, output_option, output_options, write_all
 from packenv.cli.tables import print_table, text_console
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted_by_reason, left_out_lines, number
@@ -24,7 +23,7 @@ from packenv.options.verbs import OF_ROWS, ConvertOptions, DescribeOptions, Prof
 
 if TYPE_CHECKING:
     from packenv.content.page import Charts
-    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces import Trace
     from packenv.workloads.traces.trace import Sizes
 
 MOST_EXACT = 10.0  # share with a digit behind the point
@@ -152,7 +151,7 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
-def read(path: str, reading: ReadOptions) -> tuple[Trace | SlotTrace, Sizes]:
+def read(path: str, reading: ReadOptions) -> tuple[Trace, Sizes]:
     """Return the trace at `path`, and whether its tasks have one size."""
     from packenv.workloads.resources import chosen_resources
     from packenv.workloads.traces import read_trace

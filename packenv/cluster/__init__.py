@@ -31,7 +31,6 @@ from packenv.cluster.events import post, wake_at
 from packenv.cluster.gangs import start_best_fit, start_first_fit
 from packenv.cluster.in_service import hold, hold_box, place, postpone
 from packenv.cluster.locality import level_of, remote_slots
-from packenv.cluster.queue.by_age import oldest_fitting
 from packenv.cluster.queue.by_demand import demand_of, first_of_group, group_count
 from packenv.cluster.queue.by_type import head_of_line, jobs_of_type, queue_length, type_of_task
 from packenv.cluster.queue.waiting import (
@@ -52,6 +51,7 @@ from packenv.cluster.queue.waiting import (
     next_in_queue,
     now,
     oldest,
+    oldest_fitting,
     row_of,
     size_of,
     smallest_size,

@@ -10,13 +10,11 @@ from packenv.cluster.events import allocate_place
 from packenv.cluster.fields import allocate, resized
 from packenv.cluster.in_service import occupy
 from packenv.cluster.measures import DELAY_BINS
-from packenv.cluster.queue.by_age import build_tree
 from packenv.cluster.queue.by_demand import add_to_group
 from packenv.cluster.queue.by_type import find_box, set_boxes, set_levels, set_types
-from packenv.cluster.queue.waiting import in_gang
-from packenv.cluster.rejecting import OTHER_REASONS
+from packenv.cluster.queue.waiting import build_tree, in_gang
 from packenv.cluster.servers import kind_levels, refresh, scalar_capacity, server_kinds, touch
-from packenv.cluster.slots import scalar_size
+from packenv.cluster.slots import OTHER_REASONS, scalar_size
 from packenv.cluster.state import DEVICES, NEVER, NONE, READS, SEVERAL, TASK, Cluster, Precedence, look_at
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
@@ -39,10 +37,7 @@ def pool_sizes(places: int, in_service: int) -> dict[str, int]:
 
 
 def grow(c: Cluster, places: int, in_service: int = UNLIMITED) -> Cluster:
-    """Return the batch with larger pools.
-
-    Each cluster has room for `places` tasks, at most `in_service` of them in service together.
-    """
+    """Return the batch with pools of `places`, at most `in_service` in service."""
     old = c.task.shape[1]
     sizes = pool_sizes(places, in_service)
     new = resized(c, all_orders(c), **sizes | {"events": max(sizes["events"], c.events.shape[1])})

@@ -85,10 +85,7 @@ def accepts(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def holds(c: Cluster, i: int, server: int, device: int) -> bool:
-    """Return whether a device has room for task i.
-
-    A task with whole devices needs a free one. Raises ValueError like `device_left`.
-    """
+    """Return whether a device has room, or is free for a whole one (ValueError)."""
     return device_left(c, server, device) >= part_of_device(c, i, server)
 
 
@@ -101,10 +98,7 @@ def could_have_devices(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def devices_for(c: Cluster, i: int, server: int) -> int:
-    """Return the default devices for task i, as bits.
-
-    NONE without room, 0 for a task without devices that accepts the server's kind.
-    """
+    """Return the default devices for task i as bits (0: it needs none), or NONE."""
     return choice_of_devices(c, i, server, False) if accepts(c, i, server) else NONE
 
 

@@ -5,7 +5,7 @@ The queue of events is a heap by slot: event n is not later than events WAYS·n 
 
 from __future__ import annotations
 
-from packenv.cluster.state import MESSAGE, NEVER, NONE, UNUSED, Cluster
+from packenv.cluster.state import MESSAGE, NONE, UNUSED, Cluster
 from packenv.compiled.decorators import apart, compiled
 
 WAYS = 4  # four pairs of words are a cache line
@@ -103,15 +103,7 @@ def post(c: Cluster, slot: int, code: int, payload: int) -> None:
 
 @compiled
 def wake_at(c: Cluster, slot: int) -> None:
-    """Schedule in `slot` even without an event.
-
-    Cheaper than a message. Only the earliest pending slot counts.
-    """
+    """Schedule in `slot` even without an event. Only the earliest counts."""
     head = c.head[c.e]
     if head.now < slot < head.wake:
         head.wake = slot
-
-
-@compiled
-def clear_wake(c: Cluster) -> None:
-    c.head[c.e].wake = NEVER

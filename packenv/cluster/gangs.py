@@ -20,10 +20,7 @@ from packenv.jobs import FIRST, TASKS
 
 @compiled
 def start_first_fit(c: Cluster, i: int) -> bool:
-    """Start task i and its gang by first fit.
-
-    Returns False, and starts nothing, without room for all. Needs BY_INDEX.
-    """
+    """Start task i and all its gang by first fit, or none (needs BY_INDEX)."""
     if in_gang(c, i):
         return start_gang(c, i, hold_for_gang(c, i, False))
     server = first_server_for(c, i)
@@ -35,9 +32,9 @@ def start_first_fit(c: Cluster, i: int) -> bool:
 
 @compiled
 def start_best_fit(c: Cluster, i: int) -> bool:
-    """Start task i and its gang on BF-J's servers.
+    """Start task i and all its gang on BF-J's servers, or none.
 
-    Returns False, and starts nothing, without room for all. Needs the orders of `best_server`.
+    Needs the orders of `best_server`.
     """
     if in_gang(c, i):
         return start_gang(c, i, hold_for_gang(c, i, True))

@@ -124,10 +124,7 @@ def change_room_in_box(c: Cluster, i: int, server: int, sign: int) -> None:
 
 @compiled
 def postpone(c: Cluster, i: int, slot: int) -> None:
-    """Postpone the end of running task i to `slot`.
-
-    Nothing changes if it ends in that slot or later anyway.
-    """
+    """Postpone the end of running task i to `slot`, if later."""
     task = c.task[c.e, i]
     if slot > task.slots:
         task.slots = slot

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.linked_list import insert_in_order, unlink
+from packenv.cluster.records import insert_in_order, unlink
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
@@ -31,10 +31,7 @@ def has_homes(c: Cluster) -> bool:
 
 @compiled
 def level_of(c: Cluster, row: int, server: int) -> int:
-    """Return NODE, RACK or ANY, a row's distance from its data.
-
-    Rows without home servers are at NODE everywhere.
-    """
+    """Return a row's distance from its data: NODE (also without homes), RACK or ANY."""
     if not has_homes(c) or row < 0:
         return NODE
     places = c.source.locality
@@ -128,10 +125,7 @@ def share_free(c: Cluster, home: int) -> float:
 
 @apart
 def begin_read(c: Cluster, i: int, server: int) -> int:
-    """Take task i's read room, and return the source or NONE.
-
-    The task's own demand must be taken before. Raises ValueError without room.
-    """
+    """Take task i's read room after its demand. Return the source or NONE."""
     row = c.task[c.e, i].row
     c.reads[c.e, i] = NONE
     if row < 0 or not has_homes(c) or level_of(c, row, server) == NODE:

@@ -15,8 +15,7 @@ from numba.extending import overload
 
 from packenv.cluster.gangs import gang_in_part
 from packenv.cluster.queue.waiting import has_gangs
-from packenv.cluster.rejecting import turn_away
-from packenv.cluster.slots import PAUSED, READY, begin_slot
+from packenv.cluster.slots import PAUSED, READY, begin_slot, turn_away
 from packenv.cluster.state import DONE, MESSAGE, NEVER, NONE, Cluster
 from packenv.compiled.decorators import apart, beside, compiled, dispatched
 from packenv.compiled.sources import is_ours

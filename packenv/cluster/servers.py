@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster.devices import devices_for, has_devices
 from packenv.cluster.locality import can_read
-from packenv.cluster.sorted_keys import add_last, ceiling_item, clear, insert, last_key, remove
-from packenv.cluster.sorting import LARGE, sort_by_high_half
+from packenv.cluster.sorted_keys import LARGE, add_last, ceiling_item, clear, insert, last_key, remove, sort_by_high_half
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_INDEX, BY_ROOM
@@ -175,10 +174,7 @@ def free_of(c: Cluster, server: int, resource: int) -> int:
 
 @compiled
 def tightest_server(c: Cluster, size: int) -> int:
-    """Return the open server with the least room >= size.
-
-    NONE if there is none. Ties go to the lower index. Needs BY_ROOM.
-    """
+    """Return the first open server of least room >= size, or NONE (needs BY_ROOM)."""
     require(c, BY_ROOM)
     refresh(c)
     return ceiling_item(c.rooms, c.e, size << INDEX_BITS)
@@ -195,10 +191,7 @@ def largest_room(c: Cluster) -> int:
 
 @compiled
 def first_server(c: Cluster, size: int, start: int) -> int:
-    """Return the first open server >= start with enough room.
-
-    NONE if there is none. Needs BY_INDEX.
-    """
+    """Return the first open server >= start with room, or NONE (needs BY_INDEX)."""
     require(c, BY_INDEX)
     if c.vectors:  # the tree has the room of each resource
         return first_with_room(c, size, start)
@@ -269,10 +262,7 @@ def first_server_for(c: Cluster, i: int, checked: int = 0) -> int:
 
 @compiled
 def fits(c: Cluster, i: int, server: int) -> bool:
-    """Return whether open server and task i fit.
-
-    The task needs room in every resource, on devices, and for remote reads.
-    """
+    """Return whether open server and task i fit, with devices and reads."""
     if c.server[c.e, server].closed:
         return False
     if not c.vectors and max(c.task[c.e, i].size, c.server[c.e, server].least) > c.server[c.e, server].room:

@@ -1,17 +1,19 @@
-"""The steps of a slot before the policy schedules.
+"""The steps of a slot before the policy schedules, and rejection after it.
 
 Order of events (PAPERS §1.1): completions, arrivals and newly eligible tasks in row order, scheduling, measure.
 """
 
 from __future__ import annotations
 
-from packenv.cluster.devices import has_devices, read_devices
-from packenv.cluster.events import allocate_place, clear_wake, collect_due, free_place, next_event
+from packenv.cluster.devices import accepts, device_room, has_devices, read_devices
+from packenv.cluster.events import allocate_place, collect_due, free_place, next_event
 from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.measures import elapse
+from packenv.cluster.queue.by_demand import demand_of
 from packenv.cluster.queue.by_type import find_box
-from packenv.cluster.queue.waiting import enqueue, order_new
-from packenv.cluster.sorting import sort
+from packenv.cluster.queue.waiting import dequeue, enqueue, in_gang, new_count, new_task, order_new
+from packenv.cluster.servers import free_of
+from packenv.cluster.sorted_keys import sort
 from packenv.cluster.state import NEVER, NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import prefetch
@@ -141,7 +143,7 @@ def begin_slot(c: Cluster, until: int) -> int:
         head.fresh = head.freed = head.released = head.next_released = 0
         # The events of the slot: a timer that has run out, completions, arrivals.
         if head.wake == slot:
-            clear_wake(c)
+            head.wake = NEVER
         completions(c)
     return arrivals(c)
 
@@ -203,3 +205,55 @@ def order_freed(c: Cluster) -> None:
             if c.server[c.e, server].freed == head.now:
                 c.freed[c.e, n] = server
                 n += 1
+
+
+OTHER_REASONS = ("device", "kind", "several", "gang")
+"""Reasons besides the resources: devices whose sum is none of these, another kind of device, several things at once, and room for
+a whole gang."""
+
+
+@apart
+def turn_away(c: Cluster) -> None:
+    """Remove the new unstarted tasks, the only ones waiting."""
+    for n in range(new_count(c)):
+        i = new_task(c, n)
+        if i != NONE:
+            reason = c.used.shape[1] + 3 if in_gang(c, i) else missing(c, i)
+            c.measures.rejected[c.e, reason] += 1
+            dequeue(c, i)
+            free_place(c, i)
+
+
+@compiled
+def missing(c: Cluster, i: int) -> int:
+    """Return the commonest single reason (resources + 2: several reasons)."""
+    resources = c.used.shape[1]
+    counts = c.measures.lacking
+    for reason in range(counts.shape[1]):
+        counts[c.e, reason] = 0
+    for server in range(c.server.shape[1]):
+        counts[c.e, missing_on(c, i, server)] += 1
+    best = resources + 2
+    for reason in range(resources + 2):
+        if counts[c.e, reason] > (counts[c.e, best] if best < resources + 2 else 0):
+            best = reason
+    return best
+
+
+@compiled
+def missing_on(c: Cluster, i: int, server: int) -> int:
+    """Return a server's one reason, or resources + 2."""
+    resources, found, reason = c.used.shape[1], 0, c.used.shape[1] + 2
+    total = c.source.devices.total if has_devices(c) else resources
+    # the total of devices is no reason: devices are checked one by one
+    for r in range(resources):
+        if r != total and demand_of(c, i, r) > free_of(c, server, r):
+            found += 1
+            reason = r
+    if has_devices(c) and not device_room(c, i, server):
+        found += 1
+        reason = total
+    if has_devices(c) and not accepts(c, i, server):
+        found += 1
+        reason = resources + 1
+    return reason if found == 1 else resources + 2

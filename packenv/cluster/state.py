@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.fields import Field, Part, Sizes
-from packenv.cluster.linked_list import ends_type, link_type
 from packenv.cluster.records import (
     DONE,
     MESSAGE,
@@ -27,15 +26,16 @@ from packenv.cluster.records import (
     TASK,
     UNUSED,
     empty_pool,
+    ends_type,
     group_type,
     head_type,
+    link_type,
     numbered,
     queue_type,
     server_type,
     task_type,
 )
-from packenv.cluster.sorted_keys import SortedKeys, key_sizes
-from packenv.cluster.sorting import Sorting, sorting_sizes
+from packenv.cluster.sorted_keys import SortedKeys, Sorting, key_sizes, sorting_sizes
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policy import BY_AGE, BY_DEMAND, BY_INDEX, BY_LINE, BY_MIX, BY_ROOM, BY_SIZE, BY_TYPE
@@ -125,7 +125,7 @@ class Measures(Frame):
     server: Annotated[Small, Field("clusters", "recorded", start=NONE)]
     source: Annotated[Small, Field("clusters", "recorded", start=NONE, orders=READS)]  # from which it reads
     devices: Annotated[Ints, Field("clusters", "recorded", orders=DEVICES)]  # of its server that it has, as bits
-    rejected: Annotated[Ints, Field("clusters", "reasons")]  # tasks turned away, by what was missing (packenv.cluster.rejecting)
+    rejected: Annotated[Ints, Field("clusters", "reasons")]  # tasks turned away, by what was missing (packenv.cluster.slots)
     lacking: Annotated[Ints, Field("clusters", "reasons", scratch=True)]  # servers that lack it
 
 

@@ -23,10 +23,7 @@ from packenv.policy import BY_TYPE
 
 @compiled
 def reduced_configuration(levels: int, n: int) -> tuple[int, int, int]:
-    """Return the n-th configuration of K_RED as (k_1, j, k_j).
-
-    J = levels, 0 <= n < 4J - 4.
-    """
+    """Return K_RED's n-th configuration (k_1, j, k_j), n < 4J - 4, J = levels."""
     if n < levels:
         return 0, 2 * n, 1 << n
     n -= levels - 1  # m of the next form
@@ -56,10 +53,7 @@ def require_partition(c: Cluster, kind: int) -> None:
 
 @compiled
 def heaviest(c: Cluster, kind: int) -> tuple[int, int, int]:
-    """Return the heaviest configuration as (k_1, j, k_j).
-
-    Ties go to the first in the list (eq. 8). Needs BY_TYPE.
-    """
+    """Return the first heaviest configuration (k_1, j, k_j) (eq. 8, needs BY_TYPE)."""
     require_partition(c, kind)
     levels = c.types.count[c.e, kind] >> 1
     best, best_weight = 0, -1

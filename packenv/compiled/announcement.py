@@ -102,7 +102,9 @@ class Announcement:
                 self.clear()
             elif (spent > PATIENCE or self.expected >= MANY) and speaker.acquire():
                 if _on_terminal():
-                    self._show(self.line(folder))
+                    line = self.line(folder)[: shutil.get_terminal_size().columns - 1]
+                    _write("\r" + line.ljust(self.width))
+                    self.width = len(line)
                 elif spent >= printed + AGAIN:
                     _write(self.line(folder) + "\n")
                     printed = spent
@@ -110,11 +112,6 @@ class Announcement:
             time.sleep(TICK)
         self.expected = 0
         speaker.release()
-
-    def _show(self, line: str) -> None:
-        line = line[: shutil.get_terminal_size().columns - 1]
-        _write("\r" + line.ljust(self.width))
-        self.width = len(line)
 
     def clear(self) -> None:
         """Remove the line from the terminal."""

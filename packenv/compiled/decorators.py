@@ -2,6 +2,7 @@
 
 `@compiled` and `@fused` functions are compiled into each compiled caller, `@apart` ones once for all callers. Python may call
 any of them. The entry point for Python takes longer to compile than most of these functions, so it is made at the first call.
+One process compiles a function while others wait and load. Without locks, or after LONGEST seconds, every process compiles.
 """
 
 from __future__ import annotations
@@ -18,11 +19,50 @@ from typing import Any, TypeVar
 import numba
 from numba.extending import models, overload, register_model, typeof_impl
 
+from packenv.compiled.announcement import announcement, count_one
 from packenv.compiled.apart import Apart, NotCompiled
 from packenv.compiled.cache import base, caching_in, discard_damaged, folder_for, warn_not_cached
-from packenv.compiled.compile_under_lock import compile_under_lock
+from packenv.compiled.helpers import offer
+from packenv.compiled.locks import Lock
 from packenv.compiled.sources import note
 from packenv.errors import InputError
+
+LONGEST = 300.0  # seconds that one function may take another process
+
+
+def compile_under_lock(dispatcher: Any, lock: Path, base: Path) -> None:
+    """Make Numba's dispatcher compile under the lock.
+
+    Cached code is loaded without the lock. `base` is the folder of all machine code. Two methods of Numba are replaced; if a
+    version lacks them, every process compiles.
+    """
+    kept: Any = getattr(dispatcher, "_cache", None)
+    if not (hasattr(dispatcher, "compile") and hasattr(kept, "load_overload")):
+        return
+    turn = Lock(lock)
+    compile_now, load = dispatcher.compile, kept.load_overload
+
+    def load_or_lock(signature: Any, target: Any) -> Any:
+        overload = load(signature, target)
+        if overload is None:
+            announcement.begin(id(dispatcher), base)
+            offer()
+            turn.acquire(lambda seconds: seconds < LONGEST)
+            overload = load(signature, target)  # another process may have compiled it since
+        if overload is None:
+            count_one(base)
+        return overload
+
+    def compile_in_turn(signature: Any) -> Any:
+        try:
+            return compile_now(signature)
+        finally:
+            turn.release()
+            announcement.end(id(dispatcher))
+
+    kept.load_overload = load_or_lock
+    dispatcher.compile = compile_in_turn
+
 
 if numba.config.DISABLE_JIT:
     raise InputError("NUMBA_DISABLE_JIT is set, and packenv runs compiled only: unset it")

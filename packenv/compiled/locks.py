@@ -29,10 +29,7 @@ class Lock:
         self.descriptor: int | None = None  # of the file, while this process holds the lock
 
     def acquire(self, waits: Callable[[float], bool] = lambda seconds: False) -> bool:
-        """Take the lock, and return False if another process holds it.
-
-        `waits(seconds so far)` decides whether to wait on. Without locks here, return True.
-        """
+        """Take the lock, or return False. `waits(seconds)` decides to wait."""
         if fcntl is None or self.descriptor is not None:
             return True
         began = time.monotonic()

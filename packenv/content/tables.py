@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from packenv.content.forms import form
 from packenv.content.text import number
+from packenv.lazy_names import load
 
 ANY_TABLE = 40
 """Pages fold tables of records with more rows."""
@@ -121,3 +121,8 @@ def flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield f"{above}{key}", value
         elif not any(isinstance(item, (Mapping, list, tuple)) for item in value):
             yield from flat({str(n): item for n, item in enumerate(value)}, f"{above}{key}.")
+
+
+def form(name: str) -> Any:
+    """Return the function of `packenv.report.forms` with this name."""
+    return getattr(load("packenv.report.forms"), name)

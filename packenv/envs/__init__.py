@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packenv.lazy_names import lazy_names
+from packenv.lazy_names import homes_of, lazy_names
 
 if TYPE_CHECKING:
     from packenv.envs.core.state import REASONS as REASONS
@@ -15,13 +15,4 @@ if TYPE_CHECKING:
     from packenv.envs.policy_agents.agent import PolicyAgent as PolicyAgent
     from packenv.runs.evaluate_ratio import EvaluateRatio as EvaluateRatio
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".core.state": ["REASONS", "Passage"],
-        ".interfaces.sb3": ["PackVecEnv", "QueueRatio"],
-        ".options": ["Warm"],
-        ".policy_agents.agent": ["PolicyAgent"],
-        "packenv.runs.evaluate_ratio": ["EvaluateRatio"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

@@ -116,10 +116,7 @@ def serve_until_decision(rules: ConfigurationRules, b: Batch) -> None:
 
 @fused
 def next_of_pass(rules: ConfigurationRules, b: Batch, start: int) -> int:
-    """Return the pass's next server, or NONE.
-
-    VQS visits all servers, VQS-BF only servers on which a task starts.
-    """
+    """Return the next server (VQS-BF: with starts), or NONE."""
     if rules.rule == VQS:
         return start if waiting(b.c) > 0 and start < server_count(b.c) else NONE
     return next_with_room(b.c, start)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 from packenv.envs.core.definition import Definition
 from packenv.envs.core.features import CONTEXT, FEATURES, OF_CONFIGURATIONS, OF_TASKS, Features
@@ -130,15 +129,8 @@ v0: first. `cluster` of ServerFill counts servers with room above the largest ty
 PLAIN = {option.name: option.default for option in fields(Options)}
 
 
-def default_text(value: Any) -> str:
-    return f'`"{value}"`' if isinstance(value, str) else str(value)
-
-
 def documentation(definition: Definition) -> str:
-    """Return an environment's docstring, its own headings first.
-
-    Rows of "Own Arguments" become the first ones of "Arguments". Without features it has its own headings only.
-    """
+    """Return an environment's docstring, its own headings and arguments first."""
     description = definition.description or ""
     if definition.features is None:
         return description
@@ -149,12 +141,10 @@ def documentation(definition: Definition) -> str:
     reasons = ", ".join(f"{code} {text}" for code, text in enumerate(REASONS) if text)
     common = IN_COMMON.replace("{own}", arguments.rstrip() + "\n").replace("{reasons}", reasons)
     for name, value in {**PLAIN, **definition.defaults}.items():
-        common = common.replace("{" + name + "}", default_text(value))
+        common = common.replace("{" + name + "}", f'`"{value}"`' if isinstance(value, str) else str(value))
     absent = tuple(f"| `{name}" for name in definition.without)  # `guarded` of infos goes with `guard`
     common = "\n".join(line for line in common.split("\n") if not (absent and line.startswith(absent)))
-    known = (
-        ("full", "compact", "actions", "normalized") if of_tasks else ("actions", "normalized")
-    )  # "flat" where it is the default
+    known = ("full", "compact", "actions", "normalized") if of_tasks else ("actions", "normalized")  # "flat" is a default
     observations = [observation for observation in known if observation != definition.defaults.get("observation")]
     common = common.replace("{other_observations}", ", ".join(f'`"{observation}"`' for observation in observations))
     former = ", ".join(f"`{key}={value!r}`" for key, value in FORMER.get(definition.name, {}).items())

@@ -164,10 +164,7 @@ def at_rates(workload: Workload, rates: Mapping[str, Any]) -> tuple[Workload, tu
 
 
 def check_reset(options: Mapping[str, Any], *others: str) -> dict[str, Any]:
-    """Return a reset's load, intensity or rate, otherwise InputError.
-
-    others   keys that the environment takes in addition
-    """
+    """Return a reset's load, intensity or rate (InputError). `others` are allowed."""
     known = (*others, *INTENSITIES)
     for key in options:
         if key not in known:

@@ -52,13 +52,12 @@ from packenv.cluster.servers import fits, kind_of, room_of, server_count, tighte
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
-from packenv.envs.core.between_decisions import put
+from packenv.envs.core.between_decisions import copy_waiting_sizes, count_up_to, put
 from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
 from packenv.envs.core.features import OF_TASKS
 from packenv.envs.core.servable import forced, largest_on, served_by, survey, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.waiting_tasks import copy_waiting_sizes, count_up_to
 from packenv.envs.observation.arrays import write_queue, write_servers, write_virtual_queues
 from packenv.envs.observation.describe import (
     describe_context,
@@ -70,7 +69,7 @@ from packenv.envs.observation.describe import (
 )
 from packenv.envs.observation.layout import checked_actions, needs_of_types, observed_shapes, orders_for
 from packenv.envs.policy_agents.planned import (
-    Option,
+    Choice,
     Planned,
     among_choices,
     largest_of_queue,
@@ -201,7 +200,9 @@ def observe(rules: PlacementRules, b: Batch) -> None:
     if rules.starts == WINDOW:
         mask_window(rules, b)
     elif c.vectors or rules.starts == HEAD:
-        mask_tasks(rules, b)
+        for server in range(server_count(c)):
+            for j in range(types):
+                b.mask[e, server * types + j] = task_of(rules, b, server, j) != NONE
     else:
         mask_types(b)
     b.mask[e, b.mask.shape[1] - 1] = 1
@@ -266,14 +267,6 @@ def mask_types(b: Batch) -> None:
         least, room, first = c.types.least[e, natural(record[server].kind)], record[server].room, natural(server * types)
         for j in range(types):
             mask[first + natural(j)] = least[j] <= room
-
-
-@compiled
-def mask_tasks(rules: PlacementRules, b: Batch) -> None:
-    types = b.c.types.least.shape[2]
-    for server in range(server_count(b.c)):
-        for j in range(types):
-            b.mask[b.c.e, server * types + j] = task_of(rules, b, server, j) != NONE
 
 
 @compiled
@@ -371,16 +364,16 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     return nearest_action(core, row, planned, tasks, action_of)
 
 
-def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Option:
+def option(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Choice:
     """Return the server's choice nearest to task i."""
     c, rules = core.batch.c, core.layout.rules
     if rules.starts == WINDOW:
         k = int(np.flatnonzero(waiting == i)[0])
-        return Option(k, True) if k < rules.per_server else Option(NONE, False)
+        return Choice(k, True) if k < rules.per_server else Choice(NONE, False)
     if rules.starts == HEAD:
         kind = int(c.server["kind"][row, server])
         j = int(types_of(c, row, kind, c.task["size"][row, [i]])[0])
-        return Option(j, int(c.types.queue["head"][row, kind, j]) == i)
+        return Choice(j, int(c.types.queue["head"][row, kind, j]) == i)
     return largest_of_queue(core, row, waiting, i, server)
 
 
@@ -392,13 +385,13 @@ def nearest_choice(core: Core, row: int, planned: Planned, waiting: NDArray[np.i
     _, first = np.unique(room[able], return_index=True)
     offered = [int(able[n]) for n in first[: rules.servers]]
 
-    def action_of(i: int, server: int) -> Option:
+    def action_of(i: int, server: int) -> Choice:
         k = next((k for k, candidate in enumerate(offered) if room[candidate] == room[server]), NONE)
         if k == NONE:
-            return Option(NONE, False)
+            return Choice(NONE, False)
         largest = largest_of_queue(core, row, waiting, i, offered[k])
         near = among_choices(core, row, waiting, offered[k], largest, rules.per_server)
-        return near if near.choice == NONE else Option(k * rules.per_server + near.choice, near.exact and offered[k] == server)
+        return near if near.choice == NONE else Choice(k * rules.per_server + near.choice, near.exact and offered[k] == server)
 
     return nearest_action(core, row, planned, tasks, action_of)
 

@@ -56,22 +56,20 @@ def view_of(core: Core, row: int) -> ClusterView:
         # larger than all types of the kind: shown as the largest
         j = max(int(types_of(c, row, kind, task["size"][i])), 0) if typed else int(task["job"][i]) % COLOURS
         jobs[server].append(DrawnJob(j, demand / UNIT))
+    if typed:
+        queues = c.types.queue["count"][row, 0].copy()
+    else:  # by colour
+        queues = np.bincount(c.task["job"][row, tasks_of(c, row)[0]] % COLOURS, minlength=COLOURS)
     head = c.head[row]
     return ClusterView(
         slot=int(head["now"]),
         waiting=int(head["waiting"]),
         capacity=core.setting.capacity / UNIT,
         jobs=jobs,
-        queues=c.types.queue["count"][row, 0].copy() if typed else queues_of_jobs(core, row),
+        queues=queues,
         queued="virtual queues" if typed else f"jobs, modulo {COLOURS}",
         decided=int(core.batch.turn["server"][row]),
     )
-
-
-def queues_of_jobs(core: Core, row: int) -> NDArray[np.int64]:
-    """Return the waiting tasks of each colour, (COLOURS,)."""
-    waiting, _ = tasks_of(core.batch.c, row)
-    return np.bincount(core.batch.c.task["job"][row, waiting] % COLOURS, minlength=COLOURS)
 
 
 def text_of(view: ClusterView) -> str:

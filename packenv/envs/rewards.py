@@ -55,10 +55,7 @@ def advantage(passage: Passage) -> Numbers:
 
 
 def completion(passage: Passage) -> Numbers:
-    """Return −∫ unfinished jobs dt.
-
-    Over a finished table it is minus the sum of completion times (Little's law).
-    """
+    """Return −∫ unfinished jobs dt: minus a table's sum of completion times."""
     return 0.0 - passage.unfinished
 
 
@@ -77,10 +74,7 @@ def overtaking(passage: Passage) -> Numbers:
 
 
 def value(passage: Passage) -> Numbers:
-    """Return −∫ value of the unfinished jobs dt.
-
-    It sums to minus the completion times, each times the value of its job.
-    """
+    """Return −∫ value of the unfinished jobs dt."""
     return 0.0 - passage.unfinished_value
 
 

@@ -48,17 +48,23 @@ from packenv.cluster.queue.waiting import smallest_size, waiting
 from packenv.cluster.servers import kind_of, room_of, server_count, tightest_server
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import compiled, fused
-from packenv.envs.core.between_decisions import pass_over, put, reopen_passed
+from packenv.envs.core.between_decisions import copy_waiting_sizes, pass_over, put, reopen_passed
 from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
 from packenv.envs.core.features import OF_TASKS
 from packenv.envs.core.servable import any_group_fits, chosen, forced, served_by, survey, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
-from packenv.envs.core.waiting_tasks import copy_waiting_sizes
 from packenv.envs.observation.arrays import write_cluster, write_queue, write_server, write_virtual_queues
 from packenv.envs.observation.describe import describe_context, describe_groups, describe_types, describe_wait, mask_types
 from packenv.envs.observation.layout import needs_of_types, observed_shapes, orders_for
-from packenv.envs.policy_agents.planned import Option, Planned, among_choices, largest_of_queue, nearest_action, still_planned
+from packenv.envs.policy_agents.planned import (
+    Choice,
+    Planned,
+    among_choices,
+    largest_of_queue,
+    nearest_action,
+    still_planned,
+)
 from packenv.policy import BY_INDEX, BY_ROOM
 
 if TYPE_CHECKING:
@@ -208,11 +214,11 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     decided = int(core.batch.turn["server"][row])
     on_server = [(i, server) for i, server in tasks if server == decided]
 
-    def action_of(i: int, server: int) -> Option:
+    def action_of(i: int, server: int) -> Choice:
         queue, exact = largest_of_queue(core, row, waiting, i, server)
         if core.layout.rules.choices == 0:
-            return Option(queue, exact)
-        return among_choices(core, row, waiting, server, Option(queue, exact), core.layout.rules.choices)
+            return Choice(queue, exact)
+        return among_choices(core, row, waiting, server, Choice(queue, exact), core.layout.rules.choices)
 
     return nearest_action(core, row, planned, on_server, action_of)
 

@@ -1,4 +1,4 @@
-"""Executors of this machine that report their progress."""
+"""`packenv.executor`, and executors of this machine."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing.connection import wait
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from packenv.errors import InputError
+from packenv.errors import InputError, library_needed
+from packenv.options.shared import PROCESSES as PROCESSES
+from packenv.options.shared import RAY as RAY
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -74,10 +77,7 @@ def _without_script() -> Iterator[None]:
 
 
 class WorkerProcesses(ProcessPoolExecutor):
-    """Fresh processes that first call `begin` with `values`.
-
-    They always end with this process, and import nothing from the current folder.
-    """
+    """Fresh processes that first call `begin`, and end with this one."""
 
     def __init__(self, processes: int, begin: Callable[..., None] | None = None, values: tuple[Any, ...] = ()) -> None:
         if multiprocessing.current_process().daemon:
@@ -90,10 +90,7 @@ class WorkerProcesses(ProcessPoolExecutor):
         started._call_queue.values = values
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
-        """Submit a call, starting processes if needed.
-
-        Raises InputError if the call needs definitions of a script without a guard, or from standard input.
-        """
+        """Submit a call, starting processes if needed (InputError without a guard)."""
         script = getattr(sys.modules["__main__"], "__file__", None)
         if (script is None or not is_guarded()) and b"__main__" in pickle.dumps((call, args, options)):
             raise InputError(NEEDED + (GUARD_IT if script and Path(script).exists() else WRITE_IT.format(script or "no file")))
@@ -214,3 +211,29 @@ def local_executor(processes: int | None, most: int | None = None) -> ThisProces
     count = processes or usable_cores()
     count = count if most is None else min(count, most)
     return ThisProcess() if count <= 1 else LocalProcesses(count)
+
+
+def executor(on: str | int = PROCESSES, processes: int | None = None) -> Executor:
+    """Make an executor, for a `with` block, from its name.
+
+    on         processes: of this machine, or their number; ray: the running Ray cluster, or a new one on this machine;
+               ray://HOST:PORT: the cluster there
+    processes  of this machine, or of a new cluster; None: one per core
+
+    For `packenv.judge`, `packenv.simulate_many` and others. Raises InputError for any other name, without Ray or an answer.
+    """
+    if isinstance(on, Integral) and not isinstance(on, bool):
+        if processes is not None:
+            raise InputError(f"executor: {on} processes or processes={processes}: say one of them")
+        return local_executor(int(on))
+    if on == PROCESSES:
+        return local_executor(processes)
+    if on != RAY and not str(on).startswith("ray://"):
+        raise InputError(f"no executor {on!r}: processes, ray or ray://HOST:PORT")
+    try:
+        import ray  # noqa: F401
+    except ImportError as error:
+        raise InputError(library_needed(f"executor {on!r}", "ray", error)) from None
+    from packenv.executors.ray_cluster import RayExecutor
+
+    return RayExecutor(None if on == RAY else str(on), processes)

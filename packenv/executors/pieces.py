@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from packenv.errors import InputError
 from packenv.executors.local import ThisProcess, report_share
-from packenv.executors.shared import Shared, Sharing
-from packenv.executors.shipped_modules import ShippedModules
+from packenv.executors.shared import Shared, Sharing, ShippedModules
 
 PIECE = 2.0  # seconds that a piece should take: handing it over costs milliseconds
 SHARES = 4  # pieces that each worker should still get: the last ones are small, so that no worker waits long for another
@@ -82,7 +81,8 @@ class Pieces:
                     piece = under_way.pop(future)
                     self.under_way -= 1
                     for outcome in _outcomes(future, piece, again):
-                        self._learn(kind(items[outcome.number]), outcome.seconds)
+                        alike = kind(items[outcome.number])
+                        self.seconds[alike] = 0.5 * (self.seconds.get(alike, outcome.seconds) + outcome.seconds)
                         yield outcome
         finally:
             # The caller stops early: cancel the rest.
@@ -101,9 +101,6 @@ class Pieces:
                 break
             piece.append(ahead.popleft())
         return piece
-
-    def _learn(self, kind: Hashable, seconds: float) -> None:
-        self.seconds[kind] = 0.5 * (self.seconds.get(kind, seconds) + seconds)
 
 
 def _outcomes(future: Future[list[Outcome]], piece: list[int], again: deque[list[int]]) -> list[Outcome]:

@@ -21,7 +21,7 @@ from ray.exceptions import OutOfMemoryError, RayError, RaySystemError, RayTaskEr
 
 from packenv.errors import InputError
 from packenv.executors import ray_task
-from packenv.executors.versions import local_versions
+from packenv.executors.shared import local_versions
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class RayExecutor(Executor):
     def submit(self, call: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
         """Submit a call; nodes must be able to import it."""
         data = io.BytesIO()
-        dumper = _Dumper(data, pickle.HIGHEST_PROTOCOL)
+        dumper = _ReferencePickler(data, pickle.HIGHEST_PROTOCOL)
         dumper.references = []
         dumper.dump((call, args, options))
         try:
@@ -125,7 +125,7 @@ class RayExecutor(Executor):
             ray.shutdown()
 
 
-class _Dumper(pickle.Pickler):
+class _ReferencePickler(pickle.Pickler):
     references: list[Any]
 
     def persistent_id(self, value: Any) -> int | None:

@@ -18,7 +18,7 @@ def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> 
     """
     node = platform.node()
     try:
-        from packenv.executors.versions import local_versions
+        from packenv.executors.shared import local_versions
 
         local = local_versions()
     except ImportError as error:

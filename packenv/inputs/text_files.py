@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import gzip
 import io
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from packenv.errors import InputError
 
@@ -87,3 +91,35 @@ def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
             if len(line) == LONGEST_LINE and not line.endswith("\n"):
                 raise InputError(f"{path}: line {number} is longer than {LONGEST_LINE:,} characters")
             yield line
+
+
+STANDARD_INPUT = "-"
+ENDINGS_BY_START = {b"PAR1": ".parquet", b";": ".swf", b"{": ".json", b"[": ".json"}
+"""Endings of files by their first bytes; all others are tables of text."""
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="packenv-input-")  # removed when the process ends
+
+
+@functools.cache
+def standard_input() -> Path:
+    """Copy piped standard input to a file for this process."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError(f"{STANDARD_INPUT}: is standard input: pipe a table into it, or name a file")
+    stream = sys.stdin.buffer
+    first = stream.read(4)
+    if not first:
+        raise InputError(f"{STANDARD_INPUT}: standard input is empty")
+    ending = next((ending for begin, ending in ENDINGS_BY_START.items() if first.startswith(begin)), ".csv")
+    path = Path(_folder().name) / f"standard-input{ending}"
+    with path.open("wb") as file:
+        file.write(first)
+        shutil.copyfileobj(stream, file)
+    return path
+
+
+def from_standard_input(source: Any) -> Any:
+    """Return the source, or the file of standard input for `-`."""
+    return standard_input() if isinstance(source, (str, Path)) and str(source) == STANDARD_INPUT else source

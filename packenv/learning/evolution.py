@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from packenv.envs.registration import find_definition, find_vector_class
 from packenv.errors import InputError
-from packenv.executors.choose import PROCESSES, executor
+from packenv.executors.local import PROCESSES, executor
 from packenv.executors.pieces import Pieces
 from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata

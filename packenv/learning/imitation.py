@@ -94,10 +94,7 @@ def fit(kind: str, layout: Layout, shown: Demonstrations) -> tuple[Doubles, floa
 
 
 def imitate_policy(settings: Settings, layout: Layout, say: Callable[[str], None]) -> tuple[Doubles, str]:
-    """Return weights that imitate, and a line on the fit.
-
-    The largest weight is 1. Raises InputError if the policy made no choice between actions, or cannot drive the environment.
-    """
+    """Return weights that imitate, at most 1, and the fit (InputError)."""
     assert settings.imitate is not None
     options = {key: value for key, value in settings.env_options().items() if key not in ("guard", "guard_limit")}
     options |= DRIVEN.get(settings.environment, {})

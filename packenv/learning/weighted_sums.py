@@ -66,10 +66,7 @@ def as_weights(vector: Doubles, like: Weights) -> Weights:
 
 
 def weights_of_agent(agent: SavedAgent, kind: str, like: Weights, layout: Layout) -> Weights:
-    """Return a saved agent's weights to begin with.
-
-    `varying` also begins from a `sum`. New features have weights of 0. Raises InputError for another kind of network.
-    """
+    """Return a saved agent's weights to begin with (InputError)."""
     features, context = layout.observed["actions"][1], layout.observed["context"][0]
     saved = with_later_features(agent.weights, features, context, agent.context)
     if kind == "varying" and agent.network == "sum":

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packenv.lazy_names import lazy_names
+from packenv.lazy_names import homes_of, lazy_names
 
 if TYPE_CHECKING:
     from packenv.live.model import Model as Model
     from packenv.live.scheduler import Scheduler as Scheduler
     from packenv.live.scheduler import Start as Start
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, {".model": ["Model"], ".scheduler": ["Scheduler", "Start"]})
+__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

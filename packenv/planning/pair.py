@@ -18,14 +18,13 @@ from packenv.content.text import counted, estimate, listed, number
 from packenv.errors import ArgumentError, InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
+from packenv.options.shared import DEFAULT_SLOTS
 from packenv.options.verbs import MEASURES, CompareOptions
 from packenv.planning.goals import STATISTICS, Goal, check_goals, check_statistic
 from packenv.planning.trials import AskRuns, RunValues, mean_of, run_values
 from packenv.policy import find_policy, name_of
 from packenv.results.stability import STABLE, UNSTABLE, combine
-from packenv.runs.chance import seeds_for
-from packenv.runs.comparison import DEFAULT_SLOTS
-from packenv.runs.run import Run
+from packenv.runs.run import Run, seeds_for
 from packenv.runs.runner import Runner
 from packenv.runs.statistics import Interval, doubt_at, interval, mean_and_half, ratio_of_means
 from packenv.workloads.find import workload as find_workload

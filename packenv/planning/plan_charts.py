@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from packenv.api import simulate
-from packenv.content.charts import Entry, Line, LineChart, Mark, Point, RowChart, Rule
-from packenv.content.colours import MARKERS, colours_for
+from packenv.content.charts import MARKERS, Entry, Line, LineChart, Mark, Point, RowChart, Rule, colours_for
 from packenv.content.page import Figure, Section
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted, number

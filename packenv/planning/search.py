@@ -20,8 +20,7 @@ from packenv.planning.goals import Goal
 from packenv.planning.trials import AskRuns, RunValues, Trial, is_met, mean_of, run_values
 from packenv.policy import name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
-from packenv.runs.chance import seeds_for
-from packenv.runs.run import Run
+from packenv.runs.run import Run, seeds_for
 from packenv.runs.statistics import DOUBT, delay_quantile, doubt_at
 from packenv.workloads.demand import fitting
 from packenv.workloads.servers import MOST_SERVERS

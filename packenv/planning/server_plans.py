@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from packenv.content.charts import Rule
-from packenv.content.forms import form
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
-from packenv.content.tables import Column, Table, numbers
+from packenv.content.tables import Column, Table, form, numbers
 from packenv.content.text import NONE, counted, estimate, lasting, number
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest
@@ -275,7 +274,7 @@ class ServerPlans(Showable):
         named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
         jobs = self.workload.jobs
         planned = {name: policy for name, policy in named.items() if name in self.plans}
-        aware = duration_aware_policies(self.workload, [*planned.values()], [*planned])
+        aware = duration_aware_policies(self.workload, planned)
         return (
             [*lines, duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip()] if aware else lines
         )

@@ -28,15 +28,14 @@ if TYPE_CHECKING:
     from packenv.policies.gpus.policies import GpuClustering as GpuClustering
     from packenv.policies.gpus.policies import GpuPacking as GpuPacking
     from packenv.policies.gpus.policies import RandomServer as RandomServer
-    from packenv.policies.optimal.optimal import Optimal as Optimal
-    from packenv.policies.optimal.saved import load_optimal as load_optimal
-    from packenv.policies.optimal.saved import save_optimal as save_optimal
+    from packenv.policies.optimal import Optimal as Optimal
+    from packenv.policies.optimal import load_optimal as load_optimal
+    from packenv.policies.optimal import save_optimal as save_optimal
     from packenv.policies.orders import ORDERS as ORDERS
     from packenv.policies.price.job_order import JobFifo as JobFifo
     from packenv.policies.price.job_order import Priority as Priority
     from packenv.policies.price.job_order import SmallestDemand as SmallestDemand
     from packenv.policies.price.price import Price as Price
-    from packenv.policies.price.sat import Sat as Sat
     from packenv.policies.random_requirements.best_fit import BestFit as BestFit
     from packenv.policies.random_requirements.best_fit import BestFitJobs as BestFitJobs
     from packenv.policies.random_requirements.best_fit import BestFitServers as BestFitServers
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from packenv.policies.random_requirements.virtual_queues import VQS as VQS
     from packenv.policies.random_requirements.virtual_queues import VQSBestFit as VQSBestFit
     from packenv.policies.replay import Replay as Replay
+    from packenv.policies.replay import Sat as Sat
     from packenv.policies.rules.rule import Pairing as Pairing
     from packenv.policies.rules.rule import PriorityRule as PriorityRule
     from packenv.policies.tetris.fair import DRF as DRF
@@ -55,15 +55,14 @@ if TYPE_CHECKING:
     from packenv.policies.tetris.tetris import Tetris as Tetris
     from packenv.policies.throughput_optimal.kmw import KMaxWeight as KMaxWeight
     from packenv.policies.throughput_optimal.msr import MSR as MSR
-    from packenv.policies.whole_jobs.longest_below import CriticalPath as CriticalPath
-    from packenv.policies.whole_jobs.longest_below import MostWork as MostWork
+    from packenv.policies.whole_jobs.srpt import CriticalPath as CriticalPath
     from packenv.policies.whole_jobs.srpt import Graphene as Graphene
+    from packenv.policies.whole_jobs.srpt import MostWork as MostWork
     from packenv.policies.whole_jobs.srpt import ShortestRemaining as ShortestRemaining
     from packenv.policies.whole_jobs.weighted_fair import WeightedFair as WeightedFair
 
 HOMES: dict[str, list[str]] = {
-    "packenv.policies.optimal.optimal": ["Optimal"],
-    "packenv.policies.optimal.saved": ["load_optimal", "save_optimal"],
+    "packenv.policies.optimal": ["Optimal", "load_optimal", "save_optimal"],
     "packenv.policies.orders": ["ORDERS"],
     "packenv.policies.replay": ["Replay"],
 }

@@ -56,10 +56,7 @@ class QueuedJobs(NamedTuple):
 
     @property
     def processors(self) -> Floats:
-        """Processors of each job, (n,).
-
-        Raises InputError if only shares of a machine are known.
-        """
+        """Return processors of each job, (n,). InputError if only shares are known."""
         if not self.counted:
             raise InputError("this order counts processors: say how many a server of capacity 1 has (`processors`)")
         return self.size
@@ -71,10 +68,7 @@ growing: set[Rule] = set()
 
 
 def by_wait(rule: Rule) -> Rule:
-    """Mark a rule: its numbers weigh w / e.
-
-    The largest product goes first.
-    """
+    """Mark a rule: its numbers weigh w / e, the largest product first."""
     growing.add(rule)
     return rule
 
@@ -163,7 +157,7 @@ def order_named(name: str, policy: str) -> Rule:
     return ORDERS[name]
 
 
-class Line(Frame):
+class WaitingLine(Frame):
     """The waiting tasks in the order of a rule, as a heap.
 
     It is filled when a policy needs it. Empty arrays stand for the order of the queue. With static rules the heap may stay
@@ -179,7 +173,7 @@ class Line(Frame):
     blocked: NDArray[np.int64]  # (2,) the task that blocks the line until it fits, NONE; the slot in which the heap was filled
 
 
-def line_of(setting: Setting, order: str, policy: str) -> Line:
+def line_of(setting: Setting, order: str, policy: str) -> WaitingLine:
     """Return the state before slot 0.
 
     Raises InputError for an unknown order, or one that needs unknown facts of the workload.
@@ -192,7 +186,7 @@ def line_of(setting: Setting, order: str, policy: str) -> Line:
         if key.shape != jobs.size.shape or np.isnan(key).any():
             raise InputError(f"{policy}: order {order!r} must give a number for each of the {len(jobs.size)} jobs")
         estimate = jobs.estimate / jobs.slot_seconds if rule in growing else estimate
-    return Line(key=key, estimate=estimate, count=np.zeros(2, np.int64), blocked=np.full(2, NONE, np.int64), **_heap(0))
+    return WaitingLine(key=key, estimate=estimate, count=np.zeros(2, np.int64), blocked=np.full(2, NONE, np.int64), **_heap(0))
 
 
 def queued_jobs(setting: Setting) -> QueuedJobs:
@@ -221,7 +215,7 @@ def _heap(places: int) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | ND
     return {"score": np.zeros(places), "turn": np.zeros(places, np.int64), "task": np.zeros(places, np.int32)}
 
 
-def with_room(line: Line, places: int) -> Line:
+def with_room(line: WaitingLine, places: int) -> WaitingLine:
     """Return the line with room for a pool of this size."""
     arrays = _heap(places if len(line.key) else 0)
     for name, array in arrays.items():
@@ -231,29 +225,20 @@ def with_room(line: Line, places: int) -> Line:
 
 
 @compiled
-def first_in_line(c: Cluster, line: Line, fitting: bool) -> int:
-    """Return the first waiting task of the order, or NONE.
-
-    `fitting`: only tasks with room now follow it.
-    """
+def first_in_line(c: Cluster, line: WaitingLine, fitting: bool) -> int:
+    """Return the order's first waiting task, or NONE."""
     return oldest(c) if line.key.shape[0] == 0 else line_up(c, line, fitting)
 
 
 @compiled
-def next_in_line(c: Cluster, line: Line, i: int) -> int:
-    """Return the task behind i and its gang, or NONE.
-
-    i was the last one taken. Call this before placing i.
-    """
+def next_in_line(c: Cluster, line: WaitingLine, i: int) -> int:
+    """Return the task behind i, last taken and not placed, and its gang, or NONE."""
     return behind(c, i) if line.key.shape[0] == 0 else pop(line)
 
 
 @apart
-def line_up(c: Cluster, line: Line, fitting: bool) -> int:
-    """Return the first task of the order; put others into the heap.
-
-    NONE if nothing waits. `fitting`: only tasks with room now.
-    """
+def line_up(c: Cluster, line: WaitingLine, fitting: bool) -> int:
+    """Return the order's first (`fitting`) task or NONE. Heap the others."""
     n, first, least, i = 0, NONE, 0.0, oldest(c)
     while i != NONE:
         value = score(c, line, i)
@@ -272,11 +257,8 @@ def line_up(c: Cluster, line: Line, fitting: bool) -> int:
 
 
 @apart
-def keep_fitting(c: Cluster, line: Line) -> None:
-    """Remove tasks that fit nowhere now from the heap.
-
-    No room is freed in this slot any more.
-    """
+def keep_fitting(c: Cluster, line: WaitingLine) -> None:
+    """Remove tasks that fit nowhere for the rest of this slot."""
     n = 0
     for k in range(line.count[0]):
         if first_server_for(c, line.task[k]) != NONE:
@@ -287,7 +269,7 @@ def keep_fitting(c: Cluster, line: Line) -> None:
 
 
 @compiled
-def score(c: Cluster, line: Line, i: int) -> float:
+def score(c: Cluster, line: WaitingLine, i: int) -> float:
     """Return task i's number now: the smallest goes first."""
     row = row_of(c, i)
     if line.estimate.shape[0] == 0:
@@ -297,13 +279,13 @@ def score(c: Cluster, line: Line, i: int) -> float:
 
 
 @compiled
-def make_heap(line: Line) -> None:
+def make_heap(line: WaitingLine) -> None:
     for n in range(line.count[0] // 2 - 1, -1, -1):
         move_down(line, n, line.score[n], line.turn[n], line.task[n])
 
 
 @apart
-def add_new(c: Cluster, line: Line) -> None:
+def add_new(c: Cluster, line: WaitingLine) -> None:
     for k in range(new_count(c)):
         i = new_task(c, k)
         if follows(c, i):
@@ -320,7 +302,7 @@ def add_new(c: Cluster, line: Line) -> None:
 
 
 @compiled
-def pop(line: Line) -> int:
+def pop(line: WaitingLine) -> int:
     """Take the first task out of the heap, or return NONE."""
     if line.count[0] == 0:
         return NONE
@@ -332,7 +314,7 @@ def pop(line: Line) -> int:
 
 
 @apart
-def move_down(line: Line, n: int, value: float, turn: int, i: int) -> None:
+def move_down(line: WaitingLine, n: int, value: float, turn: int, i: int) -> None:
     """Move the task at place n down to its place in the heap."""
     count, below = line.count[0], 2 * n + 1
     while below < count:
@@ -346,6 +328,6 @@ def move_down(line: Line, n: int, value: float, turn: int, i: int) -> None:
 
 
 @compiled
-def before(line: Line, n: int, value: float, turn: int) -> bool:
+def before(line: WaitingLine, n: int, value: float, turn: int) -> bool:
     """Return whether place n goes before this score and turn."""
     return line.score[n] < value or (line.score[n] == value and line.turn[n] < turn)

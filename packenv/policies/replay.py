@@ -1,4 +1,4 @@
-"""`replay`: start every task as a schedule says, or refuse it.
+"""`replay` and `sat`: start every task as a schedule says.
 
 A schedule names slot and server of each task. An infeasible one is an error.
 """
@@ -15,16 +15,14 @@ from packenv.cluster import NONE, Cluster, Needs, fits, new_count, new_task, now
 from packenv.errors import InputError
 from packenv.inputs.text_files import reading
 from packenv.policy import Setting, schedules
+from packenv.theory.makespan.optimum import optimal_schedule
 from packenv.theory.makespan.tasks import tasks_of
 
 NEVER = -1
 
 
 class Starts(NamedTuple):
-    """The starts of a schedule in order of slot, and how many are done.
-
-    Rows that never start are left out.
-    """
+    """The starts of a schedule in order of slot, and how many are done."""
 
     rows: NDArray[np.int64]  # (starts,) rows of the Jobs table, sorted by slot
     slot: NDArray[np.int64]  # (starts,)
@@ -59,18 +57,12 @@ class Replay(NamedTuple):
 
 
 def replay_needs(setting: Setting) -> Needs:
-    """Return the table, and no orders of tasks or servers.
-
-    The schedule already names row, slot and server.
-    """
+    """Return the table without orders: the schedule names everything."""
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True, reads=True)
 
 
 def starts_of(setting: Setting, start: NDArray[Any], server: NDArray[Any], name: str) -> Starts:
-    """Return the state before slot 0 for a checked schedule.
-
-    `start`, `server`: (rows,). Raises InputError, led by `name`.
-    """
+    """Return the checked schedule `start`, `server` (rows,) as state (InputError)."""
     rows = len(setting.table)
     if len(start) != rows:
         raise InputError(f"{name}: a schedule of {len(start)} tasks, for a table of {rows}")
@@ -126,10 +118,7 @@ def find_replay(text: str) -> Replay:
 
 
 def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
-    """Return a column as integers, with NEVER for nulls.
-
-    Raises InputError for any other type.
-    """
+    """Return an integer column, with NEVER for nulls (InputError)."""
     import pyarrow as pa
 
     if not (pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
@@ -139,3 +128,34 @@ def _integers(file: str, name: str, column: Any) -> NDArray[np.int64]:
 
 
 find_replay.takes_text = True  # type: ignore[attr-defined]
+
+
+class Sat(NamedTuple):
+    """Replay the shortest schedule found in `limit` seconds.
+
+    The SAT scheduler of Zhang and Yao (PAPERS §3) knows all jobs in advance. The search also stops within `gap` of the lower
+    bound. `fixed`: each task is assigned in advance to the server with the least work. `workers`: cores used, 0 for all.
+    """
+
+    limit: float = 60.0
+    fixed: bool = False
+    workers: int = 0  # 0: all cores
+    gap: float = 0.0
+
+    def needs(self, setting: Setting) -> Needs:
+        return replay_needs(setting)
+
+    def initial_state(self, setting: Setting, seed: int) -> Starts:
+        optimum = optimal_schedule(
+            setting.workload, self.limit, gap=self.gap, fixed_allocation=self.fixed, workers=self.workers or None, seed=seed
+        )
+        return starts_of(setting, optimum.schedule.start, optimum.schedule.server, "sat")
+
+    @property
+    def rule(self) -> Replaying:
+        return Replaying()
+
+    @property
+    def rehearsal(self) -> Sat:
+        """This policy with a minimal search, to compile the same code."""
+        return self._replace(limit=1e-3)

@@ -9,9 +9,14 @@ import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter
 
 from packenv.content.charts import (
+    COLOURS,
     COLUMN_LETTERS,
+    GREY,
+    INK,
+    LINE,
     NARROW,
     NEAR,
+    PAPER,
     WIDE,
     BinChart,
     Chart,
@@ -21,7 +26,6 @@ from packenv.content.charts import (
     LineChart,
     RowChart,
 )
-from packenv.content.colours import COLOURS, GREY, INK, LINE, PAPER
 from packenv.report.plot_style import plain_numbers
 
 LONGEST = 34  # letters of a text in a chart; longer ones are cut

@@ -13,8 +13,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
-from packenv.content.charts import NARROW, WIDE, Chart, Key
-from packenv.content.colours import COLOURS, GREY, INK, LINE, PAPER
+from packenv.content.charts import COLOURS, GREY, INK, LINE, NARROW, PAPER, WIDE, Chart, Key
 from packenv.content.page import Charts, Figure
 from packenv.files import atomic_path, check_ending
 from packenv.report import schedule_drawing  # noqa: F401  # adds to `draw`

@@ -14,7 +14,7 @@ from matplotlib.colors import Normalize
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
 from numpy.typing import NDArray
 
-from packenv.content.colours import GREY
+from packenv.content.charts import GREY
 from packenv.report.drawing import draw
 from packenv.report.plot_style import light_grid, plain_numbers
 from packenv.results.schedule_chart import RunView, ScheduleChart

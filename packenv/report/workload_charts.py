@@ -19,7 +19,7 @@ from packenv.report.drawing import draw
 from packenv.report.plot_style import light_grid
 from packenv.workloads.fitting.profile import jobs_sample
 from packenv.workloads.fitting.statistics import Sample, spread
-from packenv.workloads.traces import SlotTrace, Trace
+from packenv.workloads.traces import Trace
 from packenv.workloads.workload import Workload
 
 SHOWN = ("mean", "min", "p50", "p95", "p99", "max")
@@ -114,14 +114,14 @@ class RequestsChart:
         return []
 
 
-def requests_charts(trace: Trace | SlotTrace, title: str) -> Charts:
+def requests_charts(trace: Trace, title: str) -> Charts:
     """Draw tasks by requested level, a panel for each resource.
 
     It is figure 1 of the paper (PAPERS §1.6). All tasks of the trace count, also in the initial snapshot. `title` describes
     the data. The paper reports for a full day of Google's trace: "more than 700 discrete memory requirements and 400 discrete
     CPU requirements".
     """
-    timed = trace.timed() if isinstance(trace, SlotTrace) else trace
+    timed = trace.timed()
     panels = [(name, *requests(demand)) for name, demand in zip(timed.resources, timed.demand.T, strict=True)]
     return Charts(f"{title}, {len(timed):,} tasks", [Figure("", "", RequestsChart(panels))])
 

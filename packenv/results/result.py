@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.forms import form
 from packenv.content.page import Charts, check_kind
 from packenv.content.showable import Showable
+from packenv.content.tables import form
 from packenv.errors import InputError
 from packenv.results.delays import Delays
 from packenv.results.job_times import JobTimes

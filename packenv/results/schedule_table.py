@@ -29,7 +29,7 @@ def schedule_table(workload: Workload, results: Sequence[Result]) -> Any:
     """
     import pyarrow as pa
 
-    records, slot_seconds = workload.file_records, workload.slot_seconds
+    records, slot_seconds = workload.provenance.file_records, workload.slot_seconds
     of_file = {} if records is None else records.columns()
     tables = []
     for result in results:

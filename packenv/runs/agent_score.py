@@ -17,13 +17,13 @@ from packenv.envs.core.state import TOO_MANY_WAITING
 from packenv.envs.options import LATEST, READING
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
-from packenv.learning.agents.trained_in import normalizers_of
+from packenv.learning.agents.library_models import normalizers_of
 from packenv.learning.objective import COMPLETION, Objective, measure
 from packenv.policy import name_of
 from packenv.results.job_times import job_numbers
 from packenv.results.result import Result
-from packenv.runs.chance import draws_by_chance, has_one_table, seeds_for
 from packenv.runs.many import simulate_many
+from packenv.runs.run import draws_by_chance, has_one_table, seeds_for
 from packenv.runs.statistics import Interval, interval, paired_ratio
 from packenv.workloads.windows import Windows
 from packenv.workloads.workload import INTENSITIES, Workload

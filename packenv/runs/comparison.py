@@ -1,243 +1,40 @@
-"""`packenv.evaluate`: policies compared on one workload."""
+"""`Comparison`: the runs of policies on one workload, measured and compared."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
 
-from packenv.api import at_a_rate
 from packenv.content.page import Charts, Page, Section, check_kind
 from packenv.content.showable import Showable
 from packenv.content.tables import Styled, Table
 from packenv.content.text import OVERLOADED, clock_for, counted, estimate, listed, number
-from packenv.errors import ArgumentError, InputError
-from packenv.executors.local import ThisProcess
-from packenv.options.fields import takes
-from packenv.options.shared import DEFAULT_POLICIES as DEFAULT_POLICIES
-from packenv.options.shared import DEFAULT_SLOTS as DEFAULT_SLOTS
-from packenv.options.verbs import MOST_SEEDS, EvaluateOptions
-from packenv.policy import distinct_names, find_policy, is_told_durations, name_of
+from packenv.errors import InputError
+from packenv.options.verbs import EvaluateOptions
+from packenv.policy import find_policy, is_told_durations, name_of
 from packenv.results.result import KINDS, Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs import comparison_tables, run_charts
-from packenv.runs.chance import seeds_for
+from packenv.runs.comparison_tables import story_of, verdict_of
 from packenv.runs.measures import COMPLETION, JOBS, MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
-from packenv.runs.run import Run, runs_of
-from packenv.runs.runner import RunOptions, run_all
 from packenv.runs.size_classes import by_size, mean_by_size
 from packenv.runs.statistics import Interval, mean_and_half, ratio_of_means
-from packenv.runs.story import story_of, verdict_of
-from packenv.runs.sweep import Sweep, at_each_load, check_measure, several_loads
 from packenv.simulation import setting_of
-from packenv.workloads.estimates import misjudged
-from packenv.workloads.in_service import begins_busy
 from packenv.workloads.workload import Workload
 
 MOST_LETTERS = 40  # of servers in a line; above, only their number is shown
 NEARLY_EMPTY = 0.05  # utilisation
-FEWEST_SEEDS = 4  # from which the width of an interval is judged
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """Policies on one workload, and the runs to compare, by policy."""
-
-    workload: Workload
-    seeds: Mapping[str, Sequence[int]]  # by policy, as it was given: one where nothing is drawn by chance
-    all_seeds: Sequence[int]
-    names: list[str]  # of the policies, in results
-    runs: list[Run]
-    options: EvaluateOptions
-    duration_aware: tuple[str, ...] = ()  # names of the policies that know durations
-
-    def with_twice_the_seeds(self) -> Evaluation:
-        """The same runs, and as many of other seeds. A policy that is run once keeps its run."""
-        more = min(2 * len(self.all_seeds), max(MOST_SEEDS, len(self.all_seeds))) - len(self.all_seeds)
-        further = range(max(self.all_seeds) + 1, max(self.all_seeds) + 1 + more)
-        seeds, runs, left = {}, [], iter(self.runs)
-        for policy, of_policy in self.seeds.items():
-            added = further if len(of_policy) == len(self.all_seeds) else ()
-            seeds[policy] = [*of_policy, *added]
-            runs += [next(left) for _ in of_policy]
-            runs += [replace(runs[-1], seed=seed) for seed in added]
-        return replace(self, seeds=seeds, all_seeds=[*self.all_seeds, *further], runs=runs)
-
-    def too_wide(self, groups: Sequence[Sequence[Result]]) -> list[str]:
-        """Names of the policies whose mean queue has a wider 95 % interval than `until` allows.
-
-        The mean of an unstable policy depends on the length of the runs, so it is not judged.
-        """
-        wide = []
-        for runs in groups:
-            mean, half = mean_and_half([run.mean_queue for run in runs])
-            if mean and half and half > (self.options.until or math.inf) * mean and verdict_of(runs) != UNSTABLE:
-                wide.append(runs[0].policy)
-        return wide
-
-    def groups(self, results: Sequence[Result | None]) -> list[list[Result]]:
-        """Return the results of each policy, from all in the order of the runs.
-
-        Policies with a failed run (None) are left out.
-        """
-        left = iter(results)
-        groups = [(name, [next(left) for _ in seeds]) for name, seeds in zip(self.names, self.seeds.values(), strict=True)]
-        return [
-            [self._with_workload(run, name) for run in group if run is not None] for name, group in groups if None not in group
-        ]
-
-    def _with_workload(self, run: Result, name: str) -> Result:
-        """Return the result with its workload and the policy's name here."""
-        known = run.played is not None and run.policy == name
-        return run if known else replace(run, policy=name, played=run.played or self.workload)
-
-    def compare(self, groups: list[list[Result]]) -> Comparison:
-        """Measure the runs of one policy or more."""
-        of = self.options
-        to_the_end = of.drain or (of.slots is None and self.workload.at_once)
-        shown = of.backlog, of.cutoff, of.by_size, of.slowdown_bound
-        wide = tuple(self.too_wide(groups))
-        return Comparison(self.workload, groups, *shown, self.duration_aware, to_the_end, of.until, wide)
-
-
-def comparisons_of(evaluations: Sequence[Evaluation], make: Callable[[list[Run]], Sequence[Result | None]]) -> list[Comparison]:
-    """Make the runs of all evaluations, with more seeds where `until` asks for them, and measure them.
-
-    make  makes runs, and returns their results in the same order: None for a run that failed
-    """
-    evaluations, pending = [*evaluations], [*range(len(evaluations))]
-    results: list[dict[tuple[str, int], Result | None]] = [{} for _ in evaluations]
-    while True:
-        # Make the runs that are missing, of all evaluations together.
-        missing = []
-        for n in pending:
-            of = evaluations[n]
-            keys = [(name, seed) for name, seeds in zip(of.names, of.seeds.values(), strict=True) for seed in seeds]
-            missing += [(n, key, run) for key, run in zip(keys, of.runs, strict=True) if key not in results[n]]
-        for (n, key, _), result in zip(missing, make([run for *_, run in missing]), strict=True):
-            results[n][key] = result
-        # Put the results in the order of the runs, and double the seeds where an interval is too wide.
-        groups = []
-        for of, known in zip(evaluations, results, strict=True):
-            seeds_of = zip(of.names, of.seeds.values(), strict=True)
-            groups.append(of.groups([known[name, seed] for name, seeds in seeds_of for seed in seeds]))
-        pending = [
-            n
-            for n in pending
-            if len(evaluations[n].all_seeds) < MOST_SEEDS
-            and None not in results[n].values()
-            and evaluations[n].too_wide(groups[n])
-        ]
-        if not pending:
-            return [of.compare(group) for of, group in zip(evaluations, groups, strict=True) if group]
-        for n in pending:
-            evaluations[n] = evaluations[n].with_twice_the_seeds()
-
-
-def evaluation(
-    workload: Workload,
-    policies: Iterable[Any],
-    options: EvaluateOptions,
-    *,
-    schedule: bool = False,
-    jobs_schedule: bool = False,
-    devices_schedule: bool = False,
-) -> Evaluation:
-    """Return the checked runs of `evaluate`, from its arguments.
-
-    Runs store their schedules: all, those of tables, or those on servers with devices. Raises InputError.
-    """
-    chosen = [*policies]
-    shown = distinct_names(chosen)
-    names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, shown, strict=True)]
-    if options.seed < 0:
-        raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
-    if options.estimate_error is not None:
-        workload = misjudged(workload, options.estimate_error)
-    if options.backlog is not None and options.by_size:
-        raise ArgumentError("`by_size` needs arrival times, and `backlog` has none: leave one out")
-    # Options that do not go with the workload.
-    has_jobs = workload.jobs is not None and workload.jobs.job is not None
-    if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
-        raise ArgumentError("`cutoff` is a number of seconds above 0, for tables that say which tasks make a job")
-    # Options of each run.
-    endless = workload.jobs is None or begins_busy(workload)
-    length = DEFAULT_SLOTS if options.slots is None and endless else options.slots
-    of_run = {
-        "drain": options.drain or None,
-        "warmup": options.warmup,
-        "waiting_limit": options.waiting_limit,
-        "schedule": schedule
-        or has_jobs
-        or options.by_size
-        or (jobs_schedule and workload.jobs is not None)
-        or (devices_schedule and workload.has_devices),
-        "backlog": options.backlog,
-        **({"reject": True} if options.reject else {}),
-        "slowdown_bound": options.slowdown_bound,
-    }
-    seeds = options.seeds
-    all_seeds = [*range(options.seed, options.seed + seeds)] if isinstance(seeds, int) else [*seeds]
-    if options.until is not None and len(all_seeds) < FEWEST_SEEDS:
-        all_seeds += range(max(all_seeds) + 1, max(all_seeds) + 1 + FEWEST_SEEDS - len(all_seeds))
-    of_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in zip(names, chosen, strict=True)}
-    pairs = zip(names, chosen, strict=True)
-    runs = [run for name, policy in pairs for run in runs_of(workload, [policy], of_policy[name], length, of_run)]
-    return Evaluation(workload, of_policy, all_seeds, shown, runs, options, duration_aware_policies(workload, chosen, shown))
-
-
-def duration_aware_policies(workload: Workload, policies: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the policies that know durations."""
+def duration_aware_policies(workload: Workload, policies: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the policies, by name, that know durations."""
     setting = setting_of(workload)
-    objects = [find_policy(policy) if isinstance(policy, str) else policy for policy in policies]
-    return tuple(name for policy, name in zip(objects, names, strict=True) if is_told_durations(policy, setting))
-
-
-@takes(EvaluateOptions)
-def evaluate(
-    workload: Any,
-    policies: Iterable[Any] = DEFAULT_POLICIES,
-    *,
-    options: EvaluateOptions,
-    schedule: bool = False,
-    executor: Executor | None = None,
-    **changes: Any,
-) -> Comparison | Any:
-    """Run policies on the same tasks of a workload and compare them.
-
-    A list of values for `load`, `intensity` or `rate` gives a `Sweep`, with a comparison at each value. Otherwise the result
-    is a `Comparison`.
-
-    workload        a Workload, or an argument of `packenv.workload`: a name, a file, a trace, a table. Arguments such as
-                    `servers`, `slot_seconds` or `intensity` follow as keywords
-    policies        names ("vqs:J=4") or objects
-    options         the fields of `packenv.options.verbs.EvaluateOptions`
-    schedule        store schedules for `Comparison.plot("schedule")`. Runs of whole jobs always do
-    executor        where the runs are made (`packenv.simulate_many`). None is this process
-    `seeds` may also be the seeds themselves. A policy runs once if neither the tasks nor the policy depend on the seed. Raises
-    InputError for incompatible arguments, and errors of runs.
-    """
-    policies, several = [*policies], several_loads(changes)
-    changes_at = [changes] if several is None else at_each_load(changes, *several)
-    check_figure(options, several is not None)
-    evaluations = [evaluation(at_a_rate(workload, **each), policies, options, schedule=schedule) for each in changes_at]
-    with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as run_options:
-        comparisons = comparisons_of(evaluations, lambda runs: run_all(runs, run_options))
-    return comparisons[0] if several is None else Sweep(*several, comparisons, options.measure or "mean_queue")
-
-
-def check_figure(options: EvaluateOptions, several: bool) -> None:
-    """Raise InputError for options that do not go with one load, or with several."""
-    if several:
-        check_measure(options.measure or "mean_queue")
-        if options.backlog is not None:
-            raise ArgumentError("`backlog` keeps tasks waiting at any load: leave out `load`, `intensity` and `rate`")
-    elif options.measure is not None:
-        raise ArgumentError("`measure` is for a figure over several loads, such as `intensity` 0.5,0.7,0.9")
+    objects = {name: find_policy(policy) if isinstance(policy, str) else policy for name, policy in policies.items()}
+    return tuple(name for name, policy in objects.items() if is_told_durations(policy, setting))
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,14 +43,26 @@ class Comparison(Showable):
 
     workload: Workload
     by_policy: list[list[Result]]
-    backlog: int | None = None
-    cutoff: float | None = None  # seconds
-    by_size: bool = False
-    slowdown_bound: float | None = None  # seconds; None: the usual bound, shown of parallel jobs
+    options: EvaluateOptions
     duration_aware: tuple[str, ...] = ()  # policies that know durations
-    to_the_end: bool = False  # runs lasted until all work was done, or nothing could start or end
-    until: float | None = None  # width of the interval to reach, as a share of the mean queue
-    too_wide: tuple[str, ...] = ()  # policies that did not reach it
+
+    @property
+    def to_the_end(self) -> bool:
+        """Whether runs lasted until all work was done, or nothing could start or end."""
+        return self.options.drain or (self.options.slots is None and self.workload.at_once)
+
+    @cached_property
+    def too_wide(self) -> list[str]:
+        """Policies whose mean queue has a wider 95 % interval than `until` allows.
+
+        The mean of an unstable policy depends on the length of the runs, so it is not judged.
+        """
+        wide = []
+        for runs in self.by_policy if self.options.until else ():
+            mean, half = mean_and_half([run.mean_queue for run in runs])
+            if mean and half and half > (self.options.until or math.inf) * mean and verdict_of(runs) != UNSTABLE:
+                wide.append(runs[0].policy)
+        return wide
 
     @cached_property
     def whole(self) -> bool:
@@ -281,7 +90,7 @@ class Comparison(Showable):
     @cached_property
     def _measured(self) -> tuple[list[Record], list[Record]]:
         slot = self.workload.shown_slot
-        seeds = same_jobs(self.workload, self.by_policy, self.cutoff)
+        seeds = same_jobs(self.workload, self.by_policy, self.options.cutoff)
         values = [[measured_values(run, same) for run, same in zip(runs, seeds, strict=False)] for runs in self.by_policy]
         summaries = [summary_of(*group, slot) for group in zip(self.by_policy, values, strict=True)]
         records = [*map(record_of, self.all_runs, chain(*values), repeat(slot))]
@@ -289,7 +98,7 @@ class Comparison(Showable):
         if (recorded := comparison_tables.recorded_delays(self.workload)) is not None:
             for summary in summaries:
                 summary["recorded"] = recorded
-        if self.by_size:
+        if self.options.by_size:
             classes = by_size(self.workload, self.by_policy)
             for record, classes_of_run in zip(records, chain(*classes), strict=True):
                 record["by_size"] = classes_of_run
@@ -343,10 +152,12 @@ class Comparison(Showable):
     @property
     def not_reached(self) -> list[str]:
         """Which policies have a wider interval than `until` allows, after the largest number of seeds."""
-        if not self.too_wide or self.until is None:
+        if not self.too_wide or self.options.until is None:
             return []
         seeds = max(map(len, self.by_policy))
-        line = f"the 95 % interval of the mean queue is wider than ± {100 * self.until:.3g} % after {counted(seeds, 'seed')}"
+        line = (
+            f"the 95 % interval of the mean queue is wider than ± {100 * self.options.until:.3g} % after {counted(seeds, 'seed')}"
+        )
         return [f"{listed(self.too_wide)}: {line}"]
 
     @property
@@ -416,11 +227,11 @@ class Comparison(Showable):
         unusable, also part of "queue" if schedules are stored. Raises InputError as `Result.charts` does.
         """
         check_kind(kind, KINDS, "kind of picture")
-        return run_charts.charts_of_runs(self.by_policy, self.workload, kind, backlog=self.backlog, **options)
+        return run_charts.charts_of_runs(self.by_policy, self.workload, kind, backlog=self.options.backlog, **options)
 
     def page(self) -> Page:
         """Return the report: queues, delays, fullness, and tables."""
-        by_policy, workload, backlog = self.by_policy, self.workload, self.backlog
+        by_policy, workload, backlog = self.by_policy, self.workload, self.options.backlog
         speeds = [measure.heading for measure in MEASURES if measure.unit == SPEED]  # the same command gives the same page
         tables = [table.without(speeds) for table in self.tables()]
         queue = [*run_charts.queue_over_time(by_policy, workload, backlog), *run_charts.mean_queues(self.summaries)]
@@ -447,7 +258,7 @@ class Comparison(Showable):
             arrivals = f"{len(workload.jobs):,} tasks"
         return [
             ("Workload", workload.label),
-            ("Arrivals", arrivals if self.backlog is None else f"{self.backlog:,} tasks are kept waiting"),
+            ("Arrivals", arrivals if self.options.backlog is None else f"{self.options.backlog:,} tasks are kept waiting"),
             ("Servers", f"{len(workload.servers):,}"),
             ("Length", f"{number(longest / clock.slots)} {clock.unit}"),
             ("Seeds", ", ".join(map(str, dict.fromkeys(run.seed for run in self.all_runs)))),

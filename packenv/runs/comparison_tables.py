@@ -10,10 +10,11 @@ import numpy as np
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import LONG, NONE, WIDE, estimate, is_wide, lasting_estimate, listed, number
 from packenv.results.response import SLOWDOWN_BOUND
-from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
+from packenv.results.result import Result
+from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
 from packenv.runs.size_classes import TIMES as SIZE_TIMES
-from packenv.runs.statistics import certainly_below
+from packenv.runs.statistics import certainly_below, ratio_of_means
 from packenv.theory.completion.bound import SHOWN_AS
 
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ def spare_headings(table: str) -> list[str]:
 
 def tables_of(comparison: Comparison) -> list[Table]:
     """Return the tables of queues and delays, sizes, whole jobs and data."""
-    summaries, times, cutoff = comparison.summaries, times_of(comparison), comparison.cutoff or 0.0
+    summaries, times, cutoff = comparison.summaries, times_of(comparison), comparison.options.cutoff or 0.0
     parts = "times" if times.long else times.unit
     unit = "slots" if comparison.workload.slot_seconds is None else "s"
-    bound = f"{comparison.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
+    bound = f"{comparison.options.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
     titles = {
         QUEUE: f"delays{times.in_unit}{times.slot}",
         BATCH: f"bounded slowdown, runs below {bound} as if they took that; response{times.in_unit}",
@@ -79,7 +80,7 @@ def tables_of(comparison: Comparison) -> list[Table]:
         DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
-    sizes = [sizes_table(summaries, times, comparison.workload.D)] if comparison.by_size else []
+    sizes = [sizes_table(summaries, times, comparison.workload.D)] if comparison.options.by_size else []
     return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
 
 
@@ -101,8 +102,8 @@ def table_names(comparison: Comparison) -> list[str]:
     """Return the names of the tables of measures with values."""
     first = comparison.by_policy[0][0]
     jobs = [JOBS] if first.jobs is not None else []
-    classes = [CLASSES] if jobs and comparison.cutoff is not None else []
-    batch = comparison.slowdown_bound is not None or comparison.workload.processors is not None
+    classes = [CLASSES] if jobs and comparison.options.cutoff is not None else []
+    batch = comparison.options.slowdown_bound is not None or comparison.workload.processors is not None
     return [
         QUEUE,
         *([BATCH] if batch and first.response is not None else []),
@@ -160,7 +161,11 @@ def answer_of(comparison: Comparison) -> list[str]:
     Measures the mean completion of jobs or the mean delay. Also names policies that know durations. Empty unless all tasks
     started.
     """
-    if comparison.workload.jobs is None or comparison.backlog is not None or any(run.waiting for run in comparison.all_runs):
+    if (
+        comparison.workload.jobs is None
+        or comparison.options.backlog is not None
+        or any(run.waiting for run in comparison.all_runs)
+    ):
         return []
     key, heading = (
         (COMPLETION, "mean completion time of jobs") if JOBS in table_names(comparison) else ("mean_delay", "mean wait")
@@ -208,7 +213,7 @@ def legend(comparison: Comparison) -> list[str]:
         marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
-    endless = comparison.backlog is None and not comparison.drained and not comparison.to_the_end
+    endless = comparison.options.backlog is None and not comparison.drained and not comparison.to_the_end
     if endless and any(record["verdict"] == UNDECIDED for record in summaries):
         marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
@@ -235,7 +240,7 @@ def over_first(comparison: Comparison) -> list[str]:
     key, summaries = comparison.usual_measure, comparison.summaries
     of_jobs = key == COMPLETION
     lasting = [record["policy"] for record in summaries if (record["makespan"] if of_jobs else record["verdict"] != UNSTABLE)]
-    if comparison.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
+    if comparison.options.backlog is not None or len(lasting) < 2 or all(record["seeds"] == 1 for record in summaries):
         return []
     ratios = {policy: comparison.ratio(policy, lasting[0]) for policy in lasting[1:]}
     known = [f"{policy} {ratio}" for policy, ratio in ratios.items() if ratio.mean is not None]
@@ -264,7 +269,7 @@ def recorded_delays(workload: Workload) -> Record | None:
 
     A gang counts once. None if there are none.
     """
-    waits = workload.recorded_waits
+    waits = workload.provenance.recorded_waits
     if waits is None or workload.jobs is None:
         return None
     waits = waits[workload.jobs.leads]
@@ -293,3 +298,61 @@ def sizes_table(summaries: Sequence[dict[str, Any]], times: Times, resources: in
             cells = [times.cell(of_class[key], of_class["interval"][key]) for key in SIZE_TIMES]
             table.add("" if n else record["policy"], size, number(of_class["tasks"]), *cells)
     return table
+
+
+def verdict_of(runs: Sequence[Result]) -> str:
+    """Return the verdict on all seeds together."""
+    return combine(run.verdict for run in runs).kind
+
+
+def all_done(runs: Sequence[Result]) -> bool:
+    """Return whether all work was done, so an open verdict is harmless."""
+    return all(run.completed == run.arrived for run in runs)
+
+
+def none_waited(runs: Sequence[Result]) -> bool:
+    """Return whether each task started on arrival, as far as measured."""
+    return all(run.mean_queue == 0 and run.waiting == 0 for run in runs)
+
+
+def story_of(by_policy: Sequence[Sequence[Result]]) -> str:
+    """Return a sentence on all runs.
+
+    Such as `vqs falls behind; bf-js and agent:fig4b keep up, agent:fig4b with 36 % fewer waiting`. The difference is of the
+    two stable policies with the shortest queues, if its 95 % interval excludes 0.
+    """
+    named = {kind: [runs for runs in by_policy if verdict_of(runs) == kind] for kind in (UNSTABLE, STABLE)}
+    others = [runs for runs in by_policy if verdict_of(runs) not in named]
+    parts = []
+    for kind, singular, plural in ((UNSTABLE, "falls behind", "fall behind"), (STABLE, "keeps up", "keep up")):
+        if named[kind]:
+            parts.append(f"{_listed(named[kind])} {singular if len(named[kind]) == 1 else plural}")
+    if len(named[STABLE]) > 1:
+        parts[-1] += _best(named[STABLE])
+    for words in sorted(set(map(_undecided, others))):
+        parts.append(f"{_listed([runs for runs in others if _undecided(runs) == words])} {words}")
+    return "; ".join(parts)
+
+
+def _undecided(runs: Sequence[Result]) -> str:
+    """Return the words for a policy without a verdict."""
+    if all_done(runs):
+        return "did all the work"
+    if none_waited(runs):
+        return "kept no task waiting"
+    return "not decided" if verdict_of(runs) == UNDECIDED else "kept tasks waiting"
+
+
+def _listed(groups: Sequence[Sequence[Result]]) -> str:
+    return listed([runs[0].policy for runs in groups])
+
+
+def _best(groups: Sequence[Sequence[Result]]) -> str:
+    queues = [(runs[0].policy, [run.mean_queue for run in runs]) for runs in groups]
+    if any(value is None for _, values in queues for value in values) or len({len(values) for _, values in queues}) > 1:
+        return ""
+    (best, shortest), (second, next_shortest), *_ = sorted(queues, key=lambda pair: sum(value or 0.0 for value in pair[1]))
+    ratio = ratio_of_means(shortest, next_shortest)
+    if ratio.mean is None or ratio.high is None or not certainly_below(ratio, 0.995):
+        return ""
+    return f", {best} with {100 * (1 - ratio.mean):.0f} % fewer tasks waiting than {second}"

@@ -12,7 +12,8 @@ from packenv.api import at_a_rate
 from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import read_number, read_whole
-from packenv.runs.measures import JOBS, MEASURES, QUEUE, Measure, ranked_measures
+from packenv.runs.measures import JOBS, MEASURES, QUEUE, SLOTS, Measure, ranked_measures
+from packenv.runs.statistics import Interval
 from packenv.workloads.find import is_trace_source
 from packenv.workloads.named.registry import WORKLOADS, named_workload
 from packenv.workloads.resources import USUAL
@@ -56,10 +57,24 @@ class Contest:
         ranked = ranked_measures(JOBS if self.of_jobs else QUEUE)
         return [DELAY if measure.key == "mean_queue" and self.to_the_end else measure for measure in ranked]
 
-    @property
-    def measured(self) -> str:
-        """First measure: "mean queue", "mean delay" or "mean completion"."""
-        return self.measures[0].heading
+    def unit(self, measure: Measure) -> str:
+        """Return the unit of a measure of time: slots, or s if known."""
+        return "" if measure.unit != SLOTS else "slots" if self.slot_seconds is None else "s"
+
+    def heading(self, measure: Measure) -> str:
+        """Return the load, and the measure unless it is the mean queue."""
+        unit = self.unit(measure)
+        name = f"{measure.heading} ({unit})" if unit else measure.heading
+        if self.workload.jobs is not None and self.slots is not None:  # the same table may be run to its end
+            name = f"{name} in {self.slots:,} slots"
+        elif not self.to_the_end and measure == self.measures[0]:
+            return self.at
+        return f"{self.at}, {name}" if self.at else name
+
+    def in_unit(self, measure: Measure, mean: Interval) -> Interval:
+        """Return slots in the unit of the heading."""
+        by = (self.slot_seconds or 1.0) if measure.unit == SLOTS else 1.0
+        return Interval(*(None if end is None else by * end for end in mean))
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from packenv.envs.interfaces.sb3 import warn_of_threads
 from packenv.envs.options import LATEST, check_names
 from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
-from packenv.learning.agents.trained_in import normalizers_of
+from packenv.learning.agents.library_models import normalizers_of
 from packenv.runs.agent_score import BASELINE, AgentScore, chooser, evaluate_agent
 
 FIRST = 2_000_000

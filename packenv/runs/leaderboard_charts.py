@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from packenv.content.charts import Entry, GridChart, Key, Mark, RowChart, Rule, Square
-from packenv.content.colours import GREY, colours_for
+from packenv.content.charts import GREY, Entry, GridChart, Key, Mark, RowChart, Rule, Square, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.text import NONE, number
 from packenv.results.stability import UNDECIDED, UNSTABLE
 from packenv.runs.leaderboard_tables import (
-    Group,
-    Score,
+    bound_name,
     legend,
     length_of,
     matrix,
@@ -22,7 +20,7 @@ from packenv.runs.leaderboard_tables import (
     standings_table,
     title_of,
 )
-from packenv.runs.standing import BEST, reference_of
+from packenv.runs.ranking import BEST, Group, Score
 
 SHAPES = {UNSTABLE: "X"}
 MARKS = Key(GREY, "stable", "o"), Key(GREY, "not known to be stable", "o", False), Key(GREY, "unstable", "X")
@@ -30,15 +28,15 @@ MARGIN = 1.6  # room beyond the largest and the least ratio
 
 
 def page_of(groups: Sequence[Group], reference: str | None, refusals: Sequence[str]) -> Page:
-    references = list(dict.fromkeys(reference_of(contest, reference) for group in groups for contest in group.contests))
-    colours = _colours(groups, reference)
+    references = list(dict.fromkeys(ranking.divisor for group in groups for ranking in group.rankings))
+    colours = _colours(groups)
     sections = []
     if sum(len(group.contests) for group in groups) > 1:
         tables = matrix(groups, reference)
         sections.append(Section("All workloads", [_matrix_figure(groups, reference)], tables.notes, tables.tables))
     for group in groups:
         table = replace(standings_table(group), title=_caption(group))
-        sections.append(Section(title_of(group), _figure(group, reference, colours), [legend([group], reference)], [table]))
+        sections.append(Section(title_of(group), _figure(group, colours), [legend([group], reference)], [table]))
     played = [contest.workload for group in groups for contest in group.contests[:1]]
     settings = [
         ("Workloads", "; ".join(contest.name for group in groups for contest in group.contests)),
@@ -52,8 +50,8 @@ def page_of(groups: Sequence[Group], reference: str | None, refusals: Sequence[s
 
 def ratios_charts(groups: Sequence[Group], reference: str | None) -> Charts:
     """Return the charts of all groups, below each other."""
-    colours = _colours(groups, reference)
-    figures = ((group, figure) for group in groups for figure in _figure(group, reference, colours))
+    colours = _colours(groups)
+    figures = ((group, figure) for group in groups for figure in _figure(group, colours))
     return Charts("", [figure._replace(heading=group.name) for group, figure in figures])
 
 
@@ -87,10 +85,10 @@ def _square(score: Score | None) -> Square:
     return Square(ratio, text + {UNSTABLE: "\nunstable", UNDECIDED: " ?"}.get(score.kind, ""))
 
 
-def _colours(groups: Sequence[Group], reference: str | None) -> dict[str, str]:
+def _colours(groups: Sequence[Group]) -> dict[str, str]:
     """Return the colour of each policy, the reference first."""
-    references = [reference_of(contest, reference) for group in groups for contest in group.contests]
-    named = dict.fromkeys([*references, *(policy for group in groups for policy in group.rows)])
+    references = [ranking.divisor for group in groups for ranking in group.rankings]
+    named = dict.fromkeys([*references, *(policy for group in groups for policy in group.policies)])
     policies = [policy for policy in named if policy != BEST]
     return dict(zip(policies, colours_for(policies), strict=True))
 
@@ -119,48 +117,47 @@ def _of_jobs(group: Group) -> str:
     """Return the best policy of each measure for tables run to their end."""
     if not group.to_the_end:
         return ""
-    best = [(column, score) for n, column in enumerate(group.columns) if (score := group.best(n)) is not None]
-    least = "; ".join(f"{column.heading} {score.policy}, {number(score.mean.mean)}" for column, score in best)
+    best = [(heading, score) for n, heading in enumerate(group.headings) if (score := group.best(n)) is not None]
+    least = "; ".join(f"{heading} {score.policy}, {number(score.mean.mean)}" for heading, score in best)
     of = "jobs" if group.of_jobs else "tasks"
     return f"The least on {group.name}: {least}." if best else f"No policy ended all {of} of {group.name}."
 
 
 def _caption(group: Group) -> str:
-    return "Whole jobs" if group.of_jobs else f"{group.contests[0].measured.capitalize()}s"
+    return "Whole jobs" if group.of_jobs else f"{group.contests[0].measures[0].heading.capitalize()}s"
 
 
-def _figure(group: Group, reference: str | None, colours: dict[str, str]) -> list[Figure]:
+def _figure(group: Group, colours: dict[str, str]) -> list[Figure]:
     """Draw a row for each policy in each load, or measure of whole jobs.
 
     The axis covers policies that are not unstable. Others lie at its end, as their means depend on the length of the runs.
     """
     entries, sentences = [], []
-    for n, column in enumerate(group.columns):
-        scores = [score for policy in group.rows if (score := group.scores(policy)[n]) is not None and score.ratio.mean]
+    for (ranking, measure), heading in zip(group.columns, group.headings, strict=True):
+        in_contest = [ranking.score(policy, measure) for policy in group.policies]
+        scores = [score for score in in_contest if score is not None and score.ratio.mean]
         if not scores:
             continue
-        against = scores[0].standing.references[column.measure]
-        entries += [Entry(column.heading), *(_entry(score, colours[score.policy]) for score in scores)]
+        entries += [Entry(heading), *(_entry(score, colours[score.policy]) for score in scores)]
         least = min(scores, key=lambda score: (score.ratio.mean or 0.0, score.policy))
-        where = f"at {column.contest.at} " if column.contest.at else ""
-        sentences.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {column.measure.heading} of {against}")
-    to = reference_of(group.contests[0], reference)
+        where, against = f"at {ranking.contest.at} " if ranking.contest.at else "", ranking.reference_for(measure)
+        sentences.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {measure.heading} of {against}")
+    to = group.rankings[0].divisor
     multiple = "as a multiple of the best policy's" if to == BEST else f"as a multiple of {to}'s"
-    title = multiple if group.of_jobs else f"{group.contests[0].measured}, {multiple}"
+    title = multiple if group.of_jobs else f"{group.contests[0].measures[0].heading}, {multiple}"
     marks = () if group.to_the_end else MARKS
     chart = RowChart(entries, title, _limits(group), [Rule(1.0, "best" if to == BEST else to)], log=True, marks=marks)
     if group.of_jobs:
-        name, bounds = group.bounds()
-        for column, (mean, ratio) in zip(group.columns, bounds, strict=False):
+        for heading, (mean, ratio) in zip(group.headings, group.bounds(), strict=False):
             if mean.mean:
-                sentences.append(f"the {name} on the {column.heading} is {number(mean.mean)}, {ratio} of the reference's")
+                sentences.append(f"the {bound_name(group)} on the {heading} is {number(mean.mean)}, {ratio} of the reference's")
     finding = f"{'The nearest' if to == BEST else 'The least'}: {'; '.join(sentences)}.{chart.note}"
     return [Figure(f"{_caption(group)} beside the reference", finding, chart)] if entries else []
 
 
 def _limits(group: Group) -> tuple[float, float]:
     """Return limits around 1 and the ratios that are not unstable."""
-    scores = [score for policy in group.rows for score in group.scores(policy) if score is not None and score.ratio.mean]
+    scores = [score for policy in group.policies for score in group.scores(policy) if score is not None and score.ratio.mean]
     ratios = [1.0, *(score.ratio.mean or 1.0 for score in scores if score.kind != UNSTABLE)]
     return min(ratios) / MARGIN, max(ratios) * MARGIN
 

@@ -104,7 +104,21 @@ def record(
                 ended()
             means[name] = fmean(scores)
         about = description or f"{policy} on {env.spec.id}"
-        storage.update_metadata(_metadata(minari, out.name, policy, seeds, fmean(returns), means, about))
+        storage.update_metadata(
+            {
+                "dataset_id": out.name,
+                "minari_version": minari.__version__,
+                "algorithm_name": policy,
+                "description": about,
+                "requirements": [f"packenv>={__version__}"],
+                "ref_min_score": means[RANDOM],
+                "ref_max_score": means[BEST],
+                "num_episodes_average_score": len(seeds),
+                "reference_scores": {f"{RANDOM} valid": means[RANDOM], BEST: means[BEST]},
+                "mean_return": fmean(returns),
+                "seeds": [int(seed) for seed in seeds],
+            }
+        )
     return Recorded(len(seeds), steps, fmean(returns), means)
 
 
@@ -225,21 +239,3 @@ def _buffer(minari: Any, episode: Episode) -> Any:
         truncations=ends & episode.truncated,
         infos={name: values if values.ndim > 1 else values.tolist() for name, values in episode.infos.items()},
     )
-
-
-def _metadata(
-    minari: Any, name: str, policy: str, seeds: Sequence[int], mean: float, means: dict[str, float], description: str
-) -> dict[str, Any]:
-    return {
-        "dataset_id": name,
-        "minari_version": minari.__version__,
-        "algorithm_name": policy,
-        "description": description,
-        "requirements": [f"packenv>={__version__}"],
-        "ref_min_score": means[RANDOM],
-        "ref_max_score": means[BEST],
-        "num_episodes_average_score": len(seeds),
-        "reference_scores": {f"{RANDOM} valid": means[RANDOM], BEST: means[BEST]},
-        "mean_return": mean,
-        "seeds": [int(seed) for seed in seeds],
-    }

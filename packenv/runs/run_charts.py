@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.charts import Entry, Key, Line, LineChart, Mark, RowChart, Rule
-from packenv.content.colours import COLOURS, GREY, colours_for
+from packenv.content.charts import COLOURS, GREY, Entry, Key, Line, LineChart, Mark, RowChart, Rule, colours_for
 from packenv.content.page import Charts, Figure, Image
 from packenv.content.text import Clock, clock_for, counted, estimate, listed, number
 from packenv.policies.gpus.fragmentation import REASONS, fragmentation_over_time, has_fragmentation
@@ -18,8 +17,8 @@ from packenv.results.job_times import cut
 from packenv.results.occupancy import Occupancy, occupancy
 from packenv.results.result import Result
 from packenv.results.stability import UNASKED, UNDECIDED, UNSTABLE
+from packenv.runs.comparison_tables import all_done, none_waited, story_of, verdict_of
 from packenv.runs.measures import Record
-from packenv.runs.story import all_done, none_waited, story_of, verdict_of
 from packenv.theory.queue_bound.queue_bound import SHOWN_AS, bound_or_zero
 from packenv.workloads.workload import Workload
 

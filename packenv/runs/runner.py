@@ -14,10 +14,9 @@ from typing import Any
 
 from packenv.content.text import counted
 from packenv.errors import InputError, MisuseError
-from packenv.executors.choose import PROCESSES, executor
-from packenv.executors.local import LocalProcesses, ThisProcess, local_executor, usable_cores
+from packenv.executors.local import PROCESSES, LocalProcesses, ThisProcess, executor, local_executor, usable_cores
 from packenv.executors.pieces import Outcome, Pieces
-from packenv.executors.shipped_modules import ShippedModules, modules_to_ship
+from packenv.executors.shared import ShippedModules, modules_to_ship
 from packenv.policy import find_policy, takes_text
 from packenv.results.result import Result
 from packenv.runs.keys import modules_of

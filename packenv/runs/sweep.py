@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from packenv.content.charts import Key, Line, LineChart, Point
-from packenv.content.colours import GREY, MARKERS, colours_for
+from packenv.content.charts import GREY, MARKERS, Key, Line, LineChart, Point, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers
@@ -47,11 +46,6 @@ def several_loads(changes: Mapping[str, Any]) -> tuple[str, list[float]] | None:
     if not values:
         raise ArgumentError(f"`{key}` is a number, or a list of numbers such as 0.5, 0.7, 0.9, not {listed_values!r}")
     return key, values
-
-
-def at_each_load(changes: Mapping[str, Any], key: str, values: Iterable[float]) -> list[dict[str, Any]]:
-    """Return the arguments of a workload with each of the values."""
-    return [{**changes, key: value} for value in values]
 
 
 def check_measure(key: str) -> Measure:

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.charts import Line, LineChart, Rule
-from packenv.content.colours import COLOURS, GREY
+from packenv.content.charts import COLOURS, GREY, Line, LineChart, Rule
 from packenv.content.page import Charts, Figure
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packenv.lazy_names import lazy_names
+from packenv.lazy_names import homes_of, lazy_names
 
 if TYPE_CHECKING:
     from packenv.testing.environments import EnvironmentTests as EnvironmentTests
@@ -17,11 +17,4 @@ if TYPE_CHECKING:
     from packenv.testing.policies import check_policy as check_policy
     from packenv.testing.replay import problem_of as problem_of
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".environments": ["EnvironmentTests", "check_environment"],
-        ".policies": ["PolicyTests", "check_policy"],
-        ".replay": ["problem_of"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

@@ -68,11 +68,7 @@ def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[n
 
 
 def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str | None:
-    """Return a problem of where tasks ran, or None.
-
-    A task may stay longer or shorter than its place requires (its service, and away from home servers its overhead), or have
-    devices that it may not have. `jobs`: the table of the run.
-    """
+    """Return a problem of where tasks ran (stay or devices), or None."""
     begun = np.flatnonzero(schedule.start >= 0)
     # how long tasks stay
     if jobs.home is not None:

@@ -12,9 +12,7 @@ from packenv.inputs.json_files import finite_number, read_json, whole_number
 from packenv.theory.capacity.bracket import AttainedProof, BoundedProof, Bracket, place_of
 from packenv.theory.capacity.one_resource.certificate import Attained, Bounded, Refuted, ServerConfiguration
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised
-from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
-from packenv.theory.queue_bound.counted import Counted
-from packenv.theory.queue_bound.pooled import Pooled
+from packenv.theory.queue_bound.bound import Counted, Pooled, Proved, QueueBound, QueueProof
 from packenv.theory.queue_bound.prices import Prices
 from packenv.workloads.workload import Workload
 

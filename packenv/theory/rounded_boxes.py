@@ -1,4 +1,4 @@
-"""Boxes of demands as types, for ρ_K.
+"""The linear program for ρ_K (PAPERS §6), and boxes of demands as types.
 
 It uses column generation over configurations of boxes. A box is a single vector if these are few, else a part of all demands.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,23 +23,41 @@ from packenv.theory.capacity.linear_program import (
     ServerKinds,
     generate,
 )
-from packenv.theory.capacity.one_resource.proofs import weighted
-from packenv.theory.capacity.one_resource.search import within
+from packenv.theory.capacity.one_resource.search import weighted, within
 from packenv.theory.capacity.several_resources.certificate import Boxes, maximal_fillings
 from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, first_box
-from packenv.theory.capacity.several_resources.packing import columns_of, packing, valuable
-from packenv.theory.capacity.several_resources.pricing import IntegerPricing
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.capacity.several_resources.packing import IntegerPricing, columns_of, packing, valuable
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedProgram:
+    """Types, and configurations that hold ρ_K tasks in their shares.
+
+    Every task counts as its type. For several resources types are boxes, descending by volume. A demand belongs to the last box
+    that holds it.
+    """
+
+    sizes: Ints  # (T,) units, descending: what a task of each type counts as; boxes: (T, D)
+    least: Ints  # (T,) units: the smallest size of each type; boxes: (T, D), a lower bound on it in each resource
+    capacity: Ints  # (G,) units of each kind of server, decreasing; boxes: (G, D), in any order
+    counts: Ints  # (m, T) how many tasks of each type a configuration holds
+    kind: Ints  # (m,) kind of server that it is for
+    share: Floats  # (m,) share of the time of these servers; sums to at most 1 for each kind
+    rho: float  # ρ_K is at least this, in exact arithmetic
+    listed: ConfigurationColumns | None = None  # boxes: all configurations, or the best known ones, with those of `counts`
+
+    @property
+    def boxes(self) -> bool:
+        """Whether types are boxes of demand vectors."""
+        return self.sizes.ndim > 1
+
 
 MOST_ENUMERATED = 5000  # configurations of a kind of server that the program takes all at once
 LISTED = 1000  # configurations to choose from on each kind of server
 
 
 def solve_boxes(law: VectorLaw, kinds: VectorKinds, boxes: Ints, gap: float, seconds: float) -> RoundedProgram:
-    """Solve the program whose types are `boxes` (T, D), descending by volume.
-
-    A demand belongs to the last box that holds it.
-    """
+    """Solve the program of `boxes` (T, D). A demand is of its last box."""
     # Leave out boxes without tasks.
     shares = law.shares(boxes[::-1])
     assert shares is not None  # the boxes hold all demands

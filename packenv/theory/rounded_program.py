@@ -23,16 +23,12 @@ from packenv.jobs import Jobs
 from packenv.theory.capacity.linear_program import ConfigurationProgram, Ints, ServerKinds, generate
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
 from packenv.theory.capacity.one_resource.certificate import Attained
-from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack
+from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS, Knapsack, PointPricing
 from packenv.theory.capacity.one_resource.packing import quantiles
-from packenv.theory.capacity.one_resource.pricing import PointPricing
-from packenv.theory.capacity.one_resource.proofs import attained_proofs
-from packenv.theory.capacity.one_resource.search import OneResourceSearch, within
-from packenv.theory.capacity.one_resource.size_law import SizeLaw, atomic, cells_of, demand_atoms, size_law
-from packenv.theory.capacity.one_resource.size_partition import SizePartition
+from packenv.theory.capacity.one_resource.search import OneResourceSearch, attained_proofs, within
+from packenv.theory.capacity.one_resource.size_law import SizeLaw, SizePartition, atomic, cells_of, demand_atoms, size_law
 from packenv.theory.capacity.several_resources.demand_law import Atoms, VectorKinds, VectorLaw, vector_kinds_of, vector_law
-from packenv.theory.rounded_boxes import boxes_of, solve_boxes
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram, boxes_of, solve_boxes
 from packenv.theory.rounded_types import equal_widths
 from packenv.workloads.demand import scalar_size
 from packenv.workloads.laws.joint import Conditional, Joint
@@ -82,9 +78,14 @@ def _programs(hashed: _Hashed, types: int, eps: float, most_steps: int, grid: bo
     workload = hashed.workload
     if workload.D > 1 and not grid:
         return _boxes(workload, types, eps)
-    law, kinds = scalar_law(workload), scalar_kinds(workload)
+    law = scalar_law(workload)
+    capacity, number = np.unique(scalar_capacity(workload.servers.units), return_counts=True)
+    kinds = ServerKinds(capacity[::-1].copy(), number[::-1].copy())
     if not types and _has_many_sums(law, kinds, most_steps):
-        return _listed_sizes(law, kinds, eps, _largest(workload, law, kinds))
+        # solved as for boxes
+        atoms, servers = Atoms(law.low[:, None], law.mass), VectorKinds(kinds.capacity[:, None], kinds.number)
+        boxes = _enough_boxes(atoms, servers, eps, _largest(workload, law, kinds))
+        return replace(boxes, sizes=boxes.sizes[:, 0], least=boxes.least[:, 0], capacity=kinds.capacity)
     if grid:
         return _solve_grid(law, kinds, equal_widths(int(kinds.capacity[0]), types), most_steps)
     if types or (law.exact and len(law.low) <= FEW):
@@ -104,13 +105,6 @@ def _has_many_sums(law: SizeLaw, kinds: ServerKinds, most_steps: int) -> bool:
     except OverflowError:
         return True
     return False
-
-
-def _listed_sizes(law: SizeLaw, kinds: ServerKinds, eps: float, largest: float) -> RoundedProgram:
-    """Return the program for ρ_K >= (1 - eps) ρ*, solved as for boxes."""
-    atoms, servers = Atoms(law.low[:, None], law.mass), VectorKinds(kinds.capacity[:, None], kinds.number)
-    program = _enough_boxes(atoms, servers, eps, largest)
-    return replace(program, sizes=program.sizes[:, 0], least=program.least[:, 0], capacity=kinds.capacity)
 
 
 def _boxes(workload: Workload, types: int, eps: float) -> RoundedProgram:
@@ -155,12 +149,6 @@ def scalar_law(workload: Workload) -> SizeLaw:
         )
     vectors, weights = demand_atoms(workload)
     return atomic(scalar_size(vectors, workload.servers), weights)
-
-
-def scalar_kinds(workload: Workload) -> ServerKinds:
-    """Return distinct scalar capacities, decreasing, and their server counts."""
-    capacity, count = np.unique(scalar_capacity(workload.servers.units), return_counts=True)
-    return ServerKinds(capacity[::-1].copy(), count[::-1].copy())
 
 
 def _solve_grid(law: SizeLaw, kinds: ServerKinds, sizes: Ints, most_steps: int) -> RoundedProgram:

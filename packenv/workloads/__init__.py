@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packenv.lazy_names import lazy_names
+from packenv.lazy_names import homes_of, lazy_names
 
 if TYPE_CHECKING:
-    from packenv.workloads.files import load_workload as load_workload
     from packenv.workloads.laws import Beta as Beta
     from packenv.workloads.laws import Conditional as Conditional
     from packenv.workloads.laws import Constant as Constant
@@ -40,18 +39,6 @@ if TYPE_CHECKING:
     from packenv.workloads.servers import as_servers as as_servers
     from packenv.workloads.servers import parse_servers as parse_servers
     from packenv.workloads.workload import Workload as Workload
+    from packenv.workloads.workload import load_workload as load_workload
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".files": ["load_workload"],
-        ".laws": [
-            *["Beta", "Conditional", "Constant", "Discrete", "Empirical", "Exponential", "Fixed", "Geometric", "Histogram"],
-            *["HyperExponential", "Joint", "Law", "LogNormal", "Mixture", "Pareto", "Uniform", "parse_law"],
-        ],
-        ".laws.arrivals": ["Arrivals", "Batch", "Bernoulli", "Modulated", "Periodic", "Poisson"],
-        ".named.registry": ["names"],
-        ".servers": ["Servers", "as_servers", "parse_servers"],
-        ".workload": ["Workload"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

@@ -13,18 +13,16 @@ from numpy.typing import ArrayLike
 from packenv.content.text import do_not_go, listed
 from packenv.errors import ArgumentError, InputError, UnknownArgument
 from packenv.inputs.numbers import Exact, exact
-from packenv.inputs.standard_input import from_standard_input
-from packenv.inputs.text_files import reading
+from packenv.inputs.text_files import from_standard_input, reading
 from packenv.options.fields import takes
 from packenv.options.shared import AS_IT_IS, INTENSITIES, OF_READING, Reading
 from packenv.plugins import install_line, rooms
-from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_arrivals, parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
 from packenv.workloads.network import Network
 from packenv.workloads.resources import chosen_resources, servers_for, with_resources
 from packenv.workloads.servers import Servers
-from packenv.workloads.workload import Workload
+from packenv.workloads.workload import Workload, load_workload
 
 KUBECTL = re.compile(rb'(?:[EW][^\n]*\n)*\s*\{\s*"(apiVersion|items|kind)"\s*:')
 """Beginning of kubectl's lists, behind its warnings. The plug-in `packenv_kubernetes` reads them."""
@@ -105,17 +103,12 @@ def is_trace_source(source: Any) -> bool:
     if isinstance(source, Workload):
         return False
     if not isinstance(source, (str, Path)):
-        return is_columns(source)
+        return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__dataframe__") or isinstance(source, Mapping)
     text = str(from_standard_input(source))
     if text in WORKLOADS or room_of(text) is not None:
         return False
     is_file = (text != "" and Path(text).exists()) or text.endswith(ENDINGS) or text.startswith((".", "/"))
     return is_file and not _is_workload(text)
-
-
-def is_columns(source: Any) -> bool:
-    """Return whether Arrow reads a source, or it maps column names."""
-    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__dataframe__") or isinstance(source, Mapping)
 
 
 def room_of(source: str | None) -> Any:
@@ -172,7 +165,9 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     if slot_seconds is not None:
         changes["slot_seconds"] = float(exact(slot_seconds, "`slot_seconds`"))
     if isinstance(changes.get("servers"), str):
-        changes["servers"] = servers_for(changes["servers"], original.D, original.resources, partitions=original.partitions)
+        changes["servers"] = servers_for(
+            changes["servers"], original.D, original.resources, partitions=original.provenance.partitions
+        )
     for law in ("sizes", "service"):
         if isinstance(changes.get(law), str):
             changes[law] = parse_law(changes[law], f"`{law}`", changes.get("slot_seconds", original.slot_seconds))

@@ -1,11 +1,11 @@
-"""Windows of a log: consecutive jobs from a random start, by seed."""
+"""Tables made from others: windows of a log, and arrivals that are faster or slower."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -79,3 +79,41 @@ class Windows:
 
     def _ends(self, jobs: int) -> tuple[int, int]:
         return round(self.between[0] * jobs), round(self.between[1] * jobs)
+
+
+def spread(jobs: Jobs, times: float) -> Jobs:
+    """Multiply the arrival slots by `times`."""
+    return replace(jobs, arrival=np.floor(jobs.arrival * times).astype(np.int64))
+
+
+def spread_draw(draw: Callable[[int], Jobs], times: float) -> Callable[[int], Jobs]:
+    """Spread the tables of a function, which stays `Lasting`."""
+    return (LastingSpread if isinstance(draw, Lasting) else Spread)(draw, times)
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """Function from a seed to a part of an endless stream."""
+
+    def longer(self, times: int) -> Callable[[int], Jobs]:
+        """Return the function whose tables are `times` as long."""
+        ...
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Function from a seed to a table with spread arrivals."""
+
+    draw: Any  # a function from a seed to a table
+    times: float
+
+    def __call__(self, seed: int) -> Jobs:
+        return spread(self.draw(seed), self.times)
+
+
+@dataclass(frozen=True)
+class LastingSpread(Spread):
+    """Spread of a function whose tables can be longer."""
+
+    def longer(self, times: int) -> LastingSpread:
+        return replace(self, draw=self.draw.longer(times))

@@ -8,17 +8,19 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.forms import form
 from packenv.content.page import Charts
 from packenv.content.showable import Showable
-from packenv.content.text import counted_by_reason, left_out_lines, listed
+from packenv.content.tables import form
+from packenv.content.text import counted_by_reason
 from packenv.errors import InputError, RowError, UnknownArgument
 from packenv.files import write_json
+from packenv.inputs.json_files import read_json
 from packenv.jobs import FIRST, GPU, HOW_MANY, Jobs, gang_spans
 from packenv.options.shared import INTENSITIES as INTENSITIES
 from packenv.workloads import demand as demands
@@ -31,21 +33,19 @@ from packenv.workloads.laws.encoding import Builder, Laws
 from packenv.workloads.laws.joint import Conditional, Joint
 from packenv.workloads.laws.law import Law, positive, set_fields
 from packenv.workloads.network import Network, locality
-from packenv.workloads.pace import spread, spread_draw
 from packenv.workloads.plain_values import to_plain, workload_arguments
+from packenv.workloads.provenance import Provenance
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.windows import Windows
+from packenv.workloads.windows import Windows, spread, spread_draw
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
     from packenv.workloads.source import Source
-    from packenv.workloads.traces.records import Records
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 50_000_000
 MOST_KINDS = 4  # of servers, and FACT_LETTERS of a text, in a `repr`
 FACT_LETTERS = 100
 PLOTTED_TASKS = 10_000
-SAID_IN_TITLES = 0.05  # omitted share of a trace's tasks, or of their work, from which titles show it
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -84,26 +84,8 @@ class Workload(Showable):
     network: Network | None
     processors: float | None
     began: float
-    left_out: dict[str, int] = field(compare=False)
-    """The number of a trace's rows that are no tasks of the workload, by reason."""
-    slot_assumed: bool = field(compare=False)
-    """Whether `slot_seconds` is only a default; times are then shown in slots."""
-    left_out_share: float = field(compare=False)
-    """The share of a trace's tasks that fit nowhere and are not in the workload, from 0 to 1."""
-    left_out_work: float = field(compare=False)
-    """The same share of the work, amount × duration, the largest over the resources."""
-    partitions: tuple[str, ...] = field(compare=False)
-    """The partitions of the log's jobs, if they were named."""
-    remark: str | None = field(compare=False)
-    """A line on what the workload leaves out of its trace, if anything."""
-    notes: tuple[str, ...] = field(compare=False)
-    """Lines of the trace's reader for every result: the meaning of a server, and its source."""
-    recorded_waits: NDArray[np.int64] | None = field(compare=False)
-    """(n,) slots that each task of the table waited in its log, if recorded."""
-    file_records: Records | None = field(compare=False)
-    """The tasks' records in a file and the file's clock, if the table comes from one."""
-    believed: str | None = field(compare=False)
-    """A few words on the column `estimate`, if its reader has them."""
+    provenance: Provenance = field(compare=False)
+    """The trace that the workload comes from: omissions, notes, and its clock."""
     rho: tuple[float, float] | None = field(compare=False)
     """Lower and upper bound on ρ* (tasks in service), once `packenv.resolved` has found them."""
 
@@ -153,16 +135,7 @@ class Workload(Showable):
             network=network,
             processors=None if processors is None else positive("processors", processors),
             began=began,
-            left_out=dict(cluster.left_out),
-            slot_assumed=False,
-            left_out_share=0.0,
-            left_out_work=0.0,
-            partitions=(),
-            remark=None,
-            notes=(),
-            recorded_waits=None,
-            believed=None,
-            file_records=None,
+            provenance=Provenance(dict(cluster.left_out)),
             rho=None,
         )
         check_workload(self)
@@ -199,7 +172,7 @@ class Workload(Showable):
             facts.append(("rate", f"{self.rate:.4g} tasks per slot, intensity {self.intensity:.3f}"))
         if self.shown_slot is not None:
             facts.append(("slot", f"{self.shown_slot:g} s"))
-        facts += [("note", note) for note in self.notes]
+        facts += [("note", note) for note in self.provenance.notes]
         if left_out := counted_by_reason(self.left_out):
             facts.append(("left out", left_out))
         return facts
@@ -211,27 +184,22 @@ class Workload(Showable):
     @property
     def label(self) -> str:
         """Name for titles, with named partitions and large shares left out."""
-        of = (
-            f", {'partition' if len(self.partitions) == 1 else 'partitions'} {listed(self.partitions)}" if self.partitions else ""
-        )
-        if not self.much_left_out:
-            return f"{self.name}{of}"
-        return f"{self.name}{of} without {self._shares_left_out}, which fit nowhere"
+        return f"{self.name}{self.provenance.in_titles}"
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Number of a trace's rows that are no tasks of the workload, by reason."""
+        return self.provenance.left_out
 
     @property
     def much_left_out(self) -> bool:
         """Whether a twentieth of a trace's tasks or work fits nowhere."""
-        return max(self.left_out_share, self.left_out_work) >= SAID_IN_TITLES
-
-    @property
-    def _shares_left_out(self) -> str:
-        return f"{100 * self.left_out_share:.3g}% of its tasks and {100 * self.left_out_work:.3g}% of its work"
+        return self.provenance.much_left_out
 
     @property
     def caveats(self) -> list[str]:
         """Lines for every result, on servers and omissions."""
-        shares = [f"without {self._shares_left_out}, which fit nowhere"] if self.much_left_out else []
-        return [*([] if self.remark is None else [self.remark]), *self.notes, *left_out_lines(self.left_out), *shares]
+        return self.provenance.caveats
 
     @property
     def bound_caveats(self) -> list[str]:
@@ -243,7 +211,8 @@ class Workload(Showable):
     @property
     def record(self) -> dict[str, Any]:
         """Fields of records: name, and shares of tasks and work left out."""
-        return {"workload": self.name, "left_out_share": self.left_out_share, "left_out_work": self.left_out_work}
+        of = self.provenance
+        return {"workload": self.name, "left_out_share": of.left_out_share, "left_out_work": of.left_out_work}
 
     def charts(self, seed: int = 0, tasks: int = PLOTTED_TASKS) -> Charts:
         """Chart sizes, services and arrivals of the first tasks."""
@@ -332,38 +301,26 @@ class Workload(Showable):
     def knowing(self, lower: float, upper: float) -> Workload:
         """Return the workload with bounds on ρ*, the lower for `load`."""
         copied = copy.copy(self)
-        object.__setattr__(copied, "rho", (lower, upper))
+        set_fields(copied, rho=(lower, upper))
         check_rate(copied)
         return copied
 
-    def recorded(
-        self,
-        left_out: dict[str, int],
-        slot_assumed: bool,
-        remark: str | None = None,
-        notes: tuple[str, ...] = (),
-        believed: str | None = None,
-        recorded_waits: NDArray[np.int64] | None = None,
-        file_records: Records | None = None,
-        left_out_share: float = 0.0,
-        left_out_work: float = 0.0,
-        partitions: Sequence[str] = (),
-    ) -> Workload:
-        """Return the workload with its reader's remarks on the trace."""
-        set_fields(self, left_out=left_out, slot_assumed=slot_assumed, remark=remark, notes=notes, believed=believed)
-        set_fields(self, recorded_waits=recorded_waits, file_records=file_records, left_out_share=left_out_share)
-        set_fields(self, left_out_work=left_out_work, partitions=(*partitions,))
-        return self
+    def recorded(self, provenance: Provenance) -> Workload:
+        """Return the workload with the trace that it comes from."""
+        copied = copy.copy(self)
+        set_fields(copied, provenance=provenance)
+        return copied
 
     @property
     def shown_slot(self) -> float | None:
         """Seconds of a slot to show, None if they are assumed."""
-        return None if self.slot_assumed else self.slot_seconds
+        return None if self.provenance.slot_assumed else self.slot_seconds
 
     @property
     def origin(self) -> datetime | None:
         """Date of slot 0, if the trace has dates."""
-        began = None if self.file_records is None else self.file_records.began
+        records = self.provenance.file_records
+        began = None if records is None else records.began
         return began if isinstance(began, datetime) else None
 
     @property
@@ -415,7 +372,7 @@ class Workload(Showable):
             if key not in parameters:
                 raise UnknownArgument(key, parameters)
         # A spread table keeps its records, but not their clock.
-        records = None if "jobs" in changes else self.file_records
+        records = None if "jobs" in changes else self.provenance.file_records
         if self.jobs is not None and changes.get("jobs") is None:
             changes = self._spread(**changes)
         if records is not None and {"jobs", "slot_seconds"} & {*changes}:  # tasks come at other times than in the file
@@ -425,21 +382,26 @@ class Workload(Showable):
         if self.given and not any(changes.get(key) is not None for key in INTENSITIES):
             arguments[self.given[0]] = self.given[1]
         arguments["jobs"] = arguments.pop("draw") or arguments["jobs"]
-        if changes.get("servers") is not None and (self.has_devices or self.partitions):
-            changes["servers"] = self._with_devices(as_servers(changes["servers"], self.D, self.resources, self.partitions))
+        if changes.get("servers") is not None and (self.has_devices or self.provenance.partitions):
+            changes["servers"] = self._with_devices(
+                as_servers(changes["servers"], self.D, self.resources, self.provenance.partitions)
+            )
         try:
             changed = Workload(**arguments | changes)
         except RowError as error:
             if records is None or records.rows is None:
                 raise
             raise InputError(f"{self.name}: row {records.rows[error.row]}: {error.problem}") from None
-        # The reader's remarks, as far as they still hold.
-        slot_assumed = self.slot_assumed and "slot_seconds" not in changes
-        notes = () if "servers" in changes else self.notes
-        believed, waits = (None, None) if "jobs" in changes else (self.believed, self.recorded_waits)
+        # The trace's omissions and notes, as far as they still hold.
         others = {reason: n for reason, n in self.left_out.items() if reason not in dict(self.servers.left_out)}
-        left_out, shares = others | changed.left_out, (self.left_out_share, self.left_out_work)
-        return changed.recorded(left_out, slot_assumed, self.remark, notes, believed, waits, records, *shares, self.partitions)
+        provenance = replace(self.provenance, left_out=others | changed.left_out, file_records=records)
+        if "slot_seconds" in changes:
+            provenance = replace(provenance, slot_assumed=False)
+        if "servers" in changes:
+            provenance = replace(provenance, notes=())
+        if "jobs" in changes:
+            provenance = replace(provenance, estimates=None, recorded_waits=None)
+        return changed.recorded(provenance)
 
     def _spread(self, intensity: float | None = None, rate: float | None = None, **changes: Any) -> dict[str, Any]:
         """Replace `intensity` or `rate` by a spread table, from seed 0."""
@@ -525,9 +487,8 @@ class Workload(Showable):
         if self.draw is None:
             return self
         jobs, began = self.draw.window(seed) if isinstance(self.draw, Windows) else (self.draw(seed), self.began)
-        of_seed = self.with_(jobs=jobs, began=began)
-        set_fields(of_seed, file_records=self.file_records)  # where the table is a log's, only the places of its data are drawn
-        return of_seed
+        of_seed, records = self.with_(jobs=jobs, began=began), self.provenance.file_records
+        return of_seed.recorded(replace(of_seed.provenance, file_records=records))  # of a log, only the places of data are drawn
 
     def windows(self, jobs: int, between: tuple[float, float] = (0.0, 1.0)) -> Workload:
         """Return a workload of windows: `jobs` consecutive jobs for every seed.
@@ -588,6 +549,18 @@ class Workload(Showable):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write JSON for `load_workload`, whole or not at all."""
         write_json(path, self.to_dict())
+
+
+def load_workload(path: str | Path) -> Workload:
+    """Return the workload in a JSON file, or under its key "workload".
+
+    Raises InputError, naming the file and the key, for a file that cannot be read or describes no workload.
+    """
+    path = Path(path)
+    plain = read_json(path)
+    if isinstance(plain, dict) and "workload" in plain:
+        plain = plain["workload"]
+    return Workload.from_dict(plain, str(path))
 
 
 def shortened(text: str) -> str:

@@ -29,13 +29,11 @@ from packenv.workloads.gangs import (
 )
 from packenv.workloads.named.blocks import Placed
 from packenv.workloads.network import Network
+from packenv.workloads.provenance import Provenance, Records
 from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
 from packenv.workloads.servers import GI, Servers, WithKind, amount_text, as_servers, in_gib
-from packenv.workloads.traces.machines import is_slurm
-from packenv.workloads.traces.philly_machines import beside
+from packenv.workloads.traces.machines import beside, is_slurm
 from packenv.workloads.traces.read import read_trace
-from packenv.workloads.traces.records import Records
-from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import SECOND
 from packenv.workloads.traces.trace import Estimates, Sizes, Trace, one_size
 from packenv.workloads.traces.user import MOST_GPUS
@@ -67,7 +65,7 @@ def workload_of_trace(
     is_path = isinstance(source, (str, Path))
     choice, sizes = chosen_resources(resources)
     recorded = read_trace(source, choice, reading=reading)
-    log = recorded if isinstance(recorded, Trace) else None  # with times by a clock
+    log = recorded if recorded.table is None else None  # with times by a clock
     one_resource, partitions = len(recorded.resources) == 1, recorded.partitions
 
     # Its tasks in slots, and the servers, in the same units.
@@ -154,24 +152,23 @@ def workload_of_trace(
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
         notes = (*notes, foreign)
     rows = recorded.kept_rows()
-    return setting.recorded(
+    of_log = Provenance(
         dict(dropped) | too_large | machines,
+        1 - float(fits.mean()),
+        _share_of_work(jobs, ~fits),
+        (*partitions,),
         slot_assumed=reading.slot_seconds is None and log is None,
         remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
         notes=notes,
-        believed=_believed(reading.estimates, recorded.without_estimate(), jobs),
+        estimates=_estimates(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
-        left_out_share=1 - float(fits.mean()),
-        left_out_work=_share_of_work(jobs, ~fits),
-        partitions=partitions,
     )
+    return setting.recorded(of_log)
 
 
-def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
+def slurm_notes(recorded: Trace, servers: Any) -> list[str]:
     """Return lines on uncounted resources, and partitions pooled on Slurm nodes."""
-    if not isinstance(recorded, Trace):
-        return []
     notes, of_nodes = [], isinstance(servers, str) and is_slurm(servers)
     if without := recorded.uncounted:
         uncounted = f"{listed(without)} of jobs{' and nodes' * of_nodes} {'is' if len(without) == 1 else 'are'} not counted"
@@ -187,8 +184,8 @@ def slurm_notes(recorded: Trace | SlotTrace, servers: Any) -> list[str]:
     return notes
 
 
-def _not_modelled(recorded: Trace | SlotTrace) -> list[str]:
-    if not isinstance(recorded, Trace) or not recorded.not_modelled:
+def _not_modelled(recorded: Trace) -> list[str]:
+    if not recorded.not_modelled:
         return []
     kept = recorded.kept()[0]
     rows = np.arange(len(recorded)) if recorded.rows is None else recorded.rows
@@ -220,9 +217,7 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
     raise ArgumentError(problem, advice, {"servers": str(shares)})
 
 
-def _with_devices(
-    recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, devices: bool | None, source: Any
-) -> tuple[Jobs, Servers]:
+def _with_devices(recorded: Trace, jobs: Jobs, servers: Servers, devices: bool | None, source: Any) -> tuple[Jobs, Servers]:
     """Add devices if `devices`, by default the trace's, else remove them."""
     if devices and jobs.devices is None:
         why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
@@ -233,7 +228,7 @@ def _with_devices(
     return jobs.with_kinds(servers.device_kinds), servers
 
 
-def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
+def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
     """Mark the tasks (n,) that fit alone, and with their gang."""
     alone = fits = fitting(jobs, servers)
     if 2 * int(alone.sum()) < len(alone):
@@ -247,8 +242,8 @@ def _which_fit(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, sizes:
     return alone, fits
 
 
-def _fitting_example(recorded: Trace | SlotTrace, sizes: Sizes | None) -> tuple[str, str]:
-    if isinstance(recorded, Trace) and recorded.waits and recorded.processors:
+def _fitting_example(recorded: Trace, sizes: Sizes | None) -> tuple[str, str]:
+    if recorded.waits and recorded.processors:
         most = recorded.most_at_once()
         return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
     return example_servers(recorded, usual_sizes(recorded, sizes)), ""
@@ -269,7 +264,7 @@ def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[st
     return {reason: count for reason, count in reasons.items() if count}
 
 
-def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
+def _estimates(estimates: Estimates | None, without: int | None, jobs: Jobs) -> str | None:
     tasks = len(jobs)
     if estimates == "exact":
         return "true durations"
@@ -283,7 +278,7 @@ def _believed(estimates: Estimates | None, without: int | None, jobs: Jobs) -> s
     return "estimated durations" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
-def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any = None) -> Sizes:
+def usual_sizes(recorded: Trace, sizes: Sizes | None, servers: Any = None) -> Sizes:
     """Return `sizes`, by default all if servers have several capacities, else max.
 
     All also count if tasks ask for more than 1 of a resource: the larger of cores and GiB is no size.
@@ -294,14 +289,14 @@ def usual_sizes(recorded: Trace | SlotTrace, sizes: Sizes | None, servers: Any =
     return "all" if several or (recorded.largest_demand() > 1).any() else "max"
 
 
-def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers | None = None) -> str:
+def example_servers(recorded: Trace, sizes: Sizes, servers: Servers | None = None) -> str:
     """Suggest servers for all tasks, such as 4x32:192.
 
     Without `servers`, each has room for the largest task and for eight of mean demand, with at most eight GPUs if that is enough.
     If no task asks for more than 1, the capacity is 1. Their number makes the load 0.8. With `servers`, the suggestion has their
     number, and their capacities where these are enough.
     """
-    timed = recorded.timed() if isinstance(recorded, SlotTrace) else recorded
+    timed = recorded.timed()
     kept = timed.kept()[0]
     demand, duration, submit = np.nan_to_num(timed.demand[kept]), timed.duration[kept], timed.submit[kept]
     demand = demand.max(axis=1, keepdims=True) if sizes == "max" else demand
@@ -326,7 +321,7 @@ def example_servers(recorded: Trace | SlotTrace, sizes: Sizes, servers: Servers 
     return f"{count}" if servers is None and (capacity == 1).all() else f"{count}x{':'.join(map(amount_text, capacity.tolist()))}"
 
 
-def _too_small(recorded: Trace | SlotTrace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
+def _too_small(recorded: Trace, jobs: Jobs, servers: Servers, fits: Bools, sizes: Sizes) -> ArgumentError:
     row = int(np.argmin(fits))
     if jobs.devices is not None and (jobs.demand[row] <= servers.units).all(axis=1).any():
         kinds = ", ".join(servers.device_kinds) or "no kinds"

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 import packenv
 from packenv.learning.agents.saved import PRETRAINED, load_agent
 from packenv.learning.training.run_folder import FORMAT, read_checkpoint
-from packenv.policies.optimal.saved import load_optimal, save_optimal
+from packenv.policies.optimal import load_optimal, save_optimal
 from packenv.policies.replay import find_replay
 from packenv.policy import parameters_of
 from packenv.runs.log import RunLog
@@ -25,12 +25,12 @@ from packenv.runs.run import runs_of
 from packenv.runs.runner import Runner
 from packenv.simulation import setting_of
 from packenv.theory.certificate_files import load_certificate, load_queue_bound, save_certificate, save_queue_bound
-from packenv.workloads.files import load_workload
 from packenv.workloads.fitting.profile import describe
 from packenv.workloads.laws import Constant, Discrete, Fixed, Mixture, Uniform
 from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.servers import as_servers
 from packenv.workloads.traces import read_trace
+from packenv.workloads.workload import load_workload
 from tests.workloads.traces import samples
 
 SMALL = packenv.workload("small/fig3a")

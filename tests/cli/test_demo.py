@@ -11,7 +11,7 @@ from typing import Any
 
 import packenv
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict
-from packenv.runs.story import story_of
+from packenv.runs.comparison_tables import story_of
 
 ROOT = Path(packenv.__file__).parents[1]
 WITHOUT_TORCH = """

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import packenv
 from packenv.cli import doctor
-from packenv.compiled import cache, health
+from packenv.compiled import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,9 +72,9 @@ def test_what_was_tested(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_must_be_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
     there = doctor._version
     monkeypatch.setattr(doctor, "_version", lambda name: "1.26" if name == "numpy" else there(name))
-    monkeypatch.setattr(health, "compiler_seconds", lambda: 3.0)
-    locked = health.cache_health()._replace(writable=False)
-    monkeypatch.setattr(health, "cache_health", lambda: locked)
+    monkeypatch.setattr(cache, "compiler_seconds", lambda: 3.0)
+    locked = cache.cache_health()._replace(writable=False)
+    monkeypatch.setattr(cache, "cache_health", lambda: locked)
     result = shown()
     assert result.exit_code == 1
     problems = [line for line in result.output.splitlines() if line.startswith("problem")]
@@ -87,9 +87,9 @@ def test_the_cache_that_is_used_and_why(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PACKENV_CACHE", str(own))
     cache.base.cache_clear()
     try:
-        assert health.cache_health()._replace(owner="") == (str(own), "PACKENV_CACHE", "", 0.0, 0, True, True)
+        assert cache.cache_health()._replace(owner="") == (str(own), "PACKENV_CACHE", "", 0.0, 0, True, True)
         (own / "module").mkdir()
         (own / "module" / "f.1.nbc").write_bytes(b"x" * 2_000_000)
-        assert health.cache_health()[3:5] == (2.0, 1)
+        assert cache.cache_health()[3:5] == (2.0, 1)
     finally:
         cache.base.cache_clear()

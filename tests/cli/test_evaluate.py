@@ -19,7 +19,7 @@ from packenv.options.verbs import EvaluateOptions
 from packenv.policy import find_policy
 from packenv.results.fairness import unfairness
 from packenv.results.job_times import efficiency
-from packenv.runs.comparison import evaluation
+from packenv.runs.evaluate import planned
 from tests.cli.evaluating import PAPER, evaluate, files, trace
 
 ROOT = Path(packenv.__file__).parents[1]
@@ -236,7 +236,8 @@ def test_a_plot_shows_the_fragmentation_of_devices(tmp_path: Path) -> None:
     evaluate("gpu/openb-like", "-p", "bf-js", "--slots", 3000, "--plot", tmp_path / "queues.svg")
     assert "Fragmentation: bf-js" in (tmp_path / "queues.svg").read_text()
     workloads = [packenv.workload(name) for name in ("paper/fig4b", "gpu/openb-like")]
-    kept = [evaluation(workload, ["bf-js"], EvaluateOptions(), devices_schedule=True).runs[0] for workload in workloads]
+    plans = [planned(workload, ["bf-js"], EvaluateOptions(), devices_schedule=True) for workload in workloads]
+    kept = [next(iter(plan.missing().values())) for plan in plans]
     assert [run.options["schedule"] for run in kept] == [False, True]
 
 

@@ -19,12 +19,12 @@ import pytest
 import packenv
 from packenv.cli.leaderboard import check_page, write_page
 from packenv.cli.main import main
-from packenv.options.verbs import JudgeOptions
+from packenv.options.verbs import JudgeOptions, LeaderboardOptions
 from packenv.runs import leaderboard
 from packenv.runs.contest import contest, contest_on
 from packenv.runs.leaderboard import entries_of
 from packenv.runs.measured import measured
-from packenv.runs.standing import Standing
+from packenv.runs.ranking import Ranking, Standing
 from packenv.runs.statistics import ratio_of_means
 from tests.envs.playing import plain_env
 from tests.words import over
@@ -65,14 +65,14 @@ def test_agents_compete_at_home_unless_named(monkeypatch: pytest.MonkeyPatch) ->
     about = {"agent:b": {"workload": "paper/fig4b"}, "agent:c": {"workload": {"name": "paper/fig3a"}}, "agent:d": {}}
     monkeypatch.setattr(leaderboard, "shipped_agents", lambda: [*about])
     monkeypatch.setattr(leaderboard, "find_policy", lambda name: SimpleNamespace(about=about[name]) if name in about else None)
-    contests = [contest(text, 10) for text in ("paper/fig4b@0.95,servers=50", "paper/fig3a")]
+    contests = ["paper/fig4b@0.95,servers=50", "paper/fig3a"]
     usual = ["bf-js", "vqs", "vqs-bf", "fifo-ff"]
-    found = entries_of(contests, (), "bf-js")
-    assert [e.policy for e in found if e.contest is contests[0]] == [*usual, "agent:b", "agent:d"]
-    assert [e.policy for e in found if e.contest is contests[1]] == [*usual, "agent:c", "agent:d"]
-    found = entries_of(contests, (), "bf-js", everywhere=True)
+    found = entries_of(contests, (), LeaderboardOptions(reference="bf-js"))
+    assert [e.policy for e in found if e.contest.group.startswith("paper/fig4b")] == [*usual, "agent:b", "agent:d"]
+    assert [e.policy for e in found if e.contest.group.startswith("paper/fig3a")] == [*usual, "agent:c", "agent:d"]
+    found = entries_of(contests, (), LeaderboardOptions(reference="bf-js", matrix=True))
     assert [e.policy for e in found] == [*usual, *about] * 2
-    found = entries_of(contests, ("agent:b", "vqs"), "vqs")
+    found = entries_of(contests, ("agent:b", "vqs"), LeaderboardOptions(reference="vqs"))
     assert [e.policy for e in found] == ["vqs", "agent:b"] * 2
 
 
@@ -229,8 +229,8 @@ def test_a_task_that_never_starts_leaves_no_mean() -> None:
     (delay,) = found.measures
     for slots, means in ((None, 8 / 3), (5, None)):
         run = packenv.simulate(table, "bf-js", slots, drain=slots is None)
-        standing = Standing(found, "bf-js", runs=(measured(run),))
-        assert standing.mean(delay).mean == means and (run.mean_delay is not None)
+        score = Ranking(found, (Standing("bf-js", runs=(measured(run),)),)).score("bf-js", delay)
+        assert score is not None and score.in_slots.mean == means and (run.mean_delay is not None)
 
 
 def test_bad_input_for_one_policy_stops_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

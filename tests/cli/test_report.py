@@ -11,17 +11,16 @@ from experiments.finding import Settings
 from experiments.reproduce import finding_of, reproduce_page
 from packenv.cli.main import main
 from packenv.cli.options import workload as options
-from packenv.content.charts import GridChart, Square
-from packenv.content.colours import COLOURS
+from packenv.content.charts import COLOURS, GridChart, Square
 from packenv.content.page import Figure, Image
 from packenv.errors import InputError
 from packenv.report.page import page_of
 from packenv.results.stability import Verdict
 from packenv.runs.contest import Contest
-from packenv.runs.leaderboard import Leaderboard, with_ratios
+from packenv.runs.leaderboard import Leaderboard
 from packenv.runs.measured import Measured
 from packenv.runs.measured import Path as QueuePath
-from packenv.runs.standing import Standing
+from packenv.runs.ranking import Ranking, Standing
 from packenv.theory.stability.judgment import Evidence, Judgment, Judgments
 from packenv.workloads.find import workload
 from tests.report.pages import Page
@@ -158,24 +157,21 @@ def test_judge() -> None:
     ]
 
 
-def standing(contest: Contest, policy: str, queues: Sequence[float], verdict: Verdict) -> Standing:
+def standing(policy: str, queues: Sequence[float], verdict: Verdict) -> Standing:
     path, others = QueuePath(1, [], []), {"mean_delay": None, "utilisation": [0.5]}
     runs = [Measured(n, 9, verdict, None, path, {"mean_queue": queue, **others}) for n, queue in enumerate(queues)]
-    return Standing(contest, policy, tuple(runs))
+    return Standing(policy, tuple(runs))
 
 
 def test_leaderboard() -> None:
     """Of standings made by hand: half and ten times the reference's queue; the latter is unstable, and beyond the axis."""
     contest = Contest(workload("paper/fig4b"), "paper/fig4b", "0.95", 9)
-    standings = with_ratios(
-        [
-            standing(contest, "bf-js", [2.0, 4.0], STABLE),
-            standing(contest, "vqs", [20.0, 40.0], UNSTABLE),
-            standing(contest, "fifo-ff", [1.0, 2.0], STABLE),
-        ],
-        "bf-js",
+    standings = (
+        standing("bf-js", [2.0, 4.0], STABLE),
+        standing("vqs", [20.0, 40.0], UNSTABLE),
+        standing("fifo-ff", [1.0, 2.0], STABLE),
     )
-    report = Leaderboard(tuple(standings), "bf-js").page()
+    report = Leaderboard((Ranking(contest, standings, "bf-js"),), "bf-js").page()
     assert report.answer == "fifo-ff has the shortest mean queue of the policies that are stable."
     (figure,) = report.sections[0].figures
     assert figure.finding == "The least: at 0.95 fifo-ff has 0.5 times the mean queue of bf-js. Triangles lie beyond the axis."
@@ -188,12 +184,12 @@ def test_matrix() -> None:
     """The page of two loads begins with a grid: half the queue is blue, ten times orange, the reference has no colour."""
     contests = [Contest(workload("paper/fig4b"), "paper/fig4b", at, 9) for at in ("0.9", "0.95")]
     queues = {"bf-js": [(2.0, STABLE), (4.0, STABLE)], "vqs": [(1.0, UNDECIDED), (40.0, UNSTABLE)]}
-    standings = [
-        standing(contest, policy, [queue, queue], verdict)
-        for n, contest in enumerate(contests)
-        for policy, (queue, verdict) in ((name, values[n]) for name, values in queues.items())
-    ]
-    board = Leaderboard(tuple(with_ratios(standings)), None)
+    rankings = []
+    for n, contest in enumerate(contests):
+        of_contest = ((policy, *values[n]) for policy, values in queues.items())
+        standings = (standing(policy, [queue, queue], verdict) for policy, queue, verdict in of_contest)
+        rankings.append(Ranking(contest, tuple(standings)))
+    board = Leaderboard(tuple(rankings), None)
     report = board.page()
     (figure,) = report.sections[0].figures
     assert isinstance(figure, Figure) and isinstance(figure.chart, GridChart)

@@ -13,8 +13,7 @@ from packenv.cluster.build import build
 from packenv.cluster.fields import allocate
 from packenv.cluster.loop import runner_for
 from packenv.cluster.servers import refresh
-from packenv.cluster.sorted_keys import WIDTH, SortedKeys
-from packenv.cluster.sorting import LARGE, Sorting, sort_by_high_half, sorting_sizes
+from packenv.cluster.sorted_keys import LARGE, WIDTH, SortedKeys, Sorting, sort_by_high_half, sorting_sizes
 from packenv.cluster.state import NONE, TASK, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.policy import find_policy, initial_state_of, needs_of

@@ -12,7 +12,7 @@ import packenv
 from packenv import Workload
 from packenv.policies import MSR, KMaxWeight
 from packenv.policies.throughput_optimal.msr import candidates
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram
 from packenv.theory.rounded_program import rounded_program
 from packenv.workloads.laws import Geometric
 from packenv.workloads.laws.joint import Joint

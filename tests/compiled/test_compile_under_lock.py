@@ -21,7 +21,7 @@ fcntl = pytest.importorskip("fcntl", reason="there are no such locks here")
 
 EAGER = """
 import packenv.compiled.announcement as said
-import packenv.compiled.compile_under_lock as rules
+import packenv.compiled.decorators as rules
 said.PATIENCE, rules.LONGEST = 0.0, {longest}
 """
 HOLD = """

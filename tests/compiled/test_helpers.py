@@ -30,8 +30,8 @@ offer = helpers.offer
 def then():
     offer()
     print(*[helper.pid for helper in helpers._helpers], flush=True)
-import packenv.compiled.compile_under_lock
-packenv.compiled.compile_under_lock.offer = then
+import packenv.compiled.decorators
+packenv.compiled.decorators.offer = then
 packenv.simulate(packenv.workload("paper/fig4b"), "bf-js", 20_000)
 print("compiled", len([*helpers.base().rglob("*.nbc")]))
 """

@@ -11,9 +11,9 @@ import pytest
 
 import packenv
 from packenv.cluster.state import NONE, TASK
+from packenv.envs.core.between_decisions import copy_waiting_sizes, count_up_to
 from packenv.envs.core.features import FEATURES, FILL, NEAR
 from packenv.envs.core.state import DECIDING
-from packenv.envs.core.waiting_tasks import copy_waiting_sizes, count_up_to
 from packenv.envs.episodes.core import Core
 from packenv.envs.options import Warm
 from packenv.workloads.laws import Discrete, Geometric, Uniform

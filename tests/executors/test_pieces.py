@@ -17,11 +17,9 @@ import pytest
 import packenv
 from packenv.errors import InputError
 from packenv.executors import shared as sharing
-from packenv.executors.choose import executor
-from packenv.executors.local import LocalProcesses, ThisProcess
+from packenv.executors.local import LocalProcesses, ThisProcess, executor
 from packenv.executors.pieces import PIECE, Pieces
-from packenv.executors.shared import Bytes, Sharing
-from packenv.executors.shipped_modules import ShippedModules, modules_to_ship
+from packenv.executors.shared import Bytes, Sharing, ShippedModules, modules_to_ship
 
 
 def half(number: int) -> float:

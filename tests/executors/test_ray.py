@@ -163,7 +163,7 @@ def test_a_policy_of_ones_own_is_sent(nodes: Nodes, tmp_path: Path) -> None:
 
 
 def test_other_versions_are_refused(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
-    from packenv.executors.choose import executor
+    from packenv.executors.local import executor
 
     monkeypatch.setenv("RAY_ADDRESS", nodes.cluster.address)
     with executor("ray") as cluster:
@@ -206,7 +206,7 @@ def test_too_little_memory_on_a_node() -> None:
 
 def test_no_cluster(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     from packenv.executors import ray_cluster
-    from packenv.executors.choose import executor
+    from packenv.executors.local import executor
 
     monkeypatch.setattr(ray_cluster, "PATIENCE", 1.0)
     with pytest.raises(InputError, match=r"no cluster answers at ray://127\.0\.0\.1:1 within 1 s"):

@@ -18,7 +18,7 @@ from experiments.fgd.figure import folder_of, lists_to_judge_on
 from experiments.fgd.runs import DEMANDS, MOST, arrivals, read_study, run_case
 from experiments.finding import Settings
 from packenv.errors import InputError
-from packenv.policies.gpus.ranking import Requests
+from packenv.policies.gpus.ranking import GpuRequests
 
 FOLDER = Path(os.environ.get("PACKENV_ORACLES", "")) / "fgd"
 real = pytest.mark.skipif(
@@ -105,7 +105,7 @@ def test_the_bound_by_hand(pods: dict[tuple[int, int, int, int], int], most: flo
     nodes = Nodes(np.array([[32, 64]]), np.array([3]), np.array([1]))
     rows = np.array(list(pods))
     demand, share, count = np.ascontiguousarray(rows[:, :2]), rows[:, 2].copy(), rows[:, 3].copy()
-    requests = Requests(demand=demand, share=share, count=count, kinds=np.ones(len(rows), np.int64))
+    requests = GpuRequests(demand=demand, share=share, count=count, kinds=np.ones(len(rows), np.int64))
     assert Program(nodes, requests).most(np.array([*pods.values()], np.float64)) == pytest.approx(most)
 
 

@@ -21,7 +21,7 @@ from packenv.cli import checkout
 from packenv.cli.main import cli, main
 from packenv.cli.options.every_command import Context
 from packenv.units import UNIT
-from packenv.workloads.traces import SlotTrace
+from packenv.workloads.traces import Trace
 
 POLICIES = ("bf-js", "vqs", "vqs-bf")
 
@@ -100,14 +100,14 @@ def test_fig4b_alone_says_what_it_lacks(
     assert rows(tmp_path / "fig4b.csv")[0]["mean_queue_low"] == ""  # one seed has no interval
 
 
-def recorded(n: int = 400, seed: int = 3) -> SlotTrace:
+def recorded(n: int = 400, seed: int = 3) -> Trace:
     random = np.random.default_rng(seed)
     arrival = np.cumsum(random.choice([0, 0, 0, 40], n))
     jobs = packenv.Jobs.of(arrival - arrival[0], random.choice([0.125, 0.25, 0.5], n), random.integers(1, 300, n))
-    return SlotTrace(jobs, ("size",), "made-up")
+    return Trace.in_slots(jobs, ("size",), "made-up")
 
 
-def write_trace(trace: SlotTrace, path: Path) -> Path:
+def write_trace(trace: Trace, path: Path) -> Path:
     jobs = trace.table
     lines = [f"{a},{d / UNIT},{s}" for a, d, s in zip(jobs.arrival, jobs.demand[:, 0], jobs.service, strict=True)]
     path.write_text("\n".join(["arrival,size,service", *lines]) + "\n")

@@ -14,10 +14,10 @@ from packenv.errors import InputError
 from packenv.inputs.json_files import parse_json, read_json
 from packenv.inputs.numbers import read_number, read_whole
 from packenv.inputs.text_files import lines_of
-from packenv.workloads.files import load_workload
 from packenv.workloads.laws import parse_law
 from packenv.workloads.servers import MOST_SERVERS, as_servers, parse_servers
 from packenv.workloads.traces.columns import Columns
+from packenv.workloads.workload import load_workload
 
 UNIFORM = {"type": "Uniform", "low": 0.1, "high": 0.9}
 PLAIN = {"sizes": UNIFORM, "service": {"type": "Fixed", "slots": 5}, "servers": 3, "intensity": 0.5}

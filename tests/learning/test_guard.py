@@ -11,7 +11,7 @@ import pytest
 import packenv
 from packenv import InputError, Workload
 from packenv.envs.core.state import REASONS
-from packenv.learning.agents.guarded import Guarded
+from packenv.learning.agents.learned import Guarded
 from packenv.policies import MSR, KMaxWeight
 from packenv.policies.random_requirements.best_fit import BestFit
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit

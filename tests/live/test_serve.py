@@ -184,11 +184,11 @@ def test_the_log_is_a_trace(tmp_path: Path) -> None:
     assert counts == {"withdrawn": 1, "waiting at the end": 1, "running at the end": 1}
     np.testing.assert_array_equal(read.jobs.service, jobs.service)
     np.testing.assert_array_equal(read.jobs.demand, jobs.demand)
-    assert read.recorded_waits is not None
-    assert read.recorded_waits.tolist() == [starts[row] - int(jobs.arrival[row]) for row in range(len(jobs))]
+    assert read.provenance.recorded_waits is not None
+    assert read.provenance.recorded_waits.tolist() == [starts[row] - int(jobs.arrival[row]) for row in range(len(jobs))]
     replayed = packenv.simulate(read, "bf-js", drain=True, schedule=True).schedule
     assert replayed is not None
-    assert (replayed.start - read.jobs.arrival).tolist() == read.recorded_waits.tolist()
+    assert (replayed.start - read.jobs.arrival).tolist() == read.provenance.recorded_waits.tolist()
 
 
 def test_gangs_estimates_homes_devices_in_the_log(tmp_path: Path) -> None:

@@ -14,14 +14,14 @@ from packenv.errors import InputError
 from packenv.policies.gpus.fragmentation import (
     REASONS,
     Ints,
-    Shapes,
+    TaskShapes,
     add_by_reason,
     fragmentation,
     fragmentation_over_time,
     frequent_shapes,
 )
 from packenv.policies.gpus.policies import DotProduct, Fgd, GpuBestFit, GpuClustering, GpuPacking
-from packenv.policies.gpus.ranking import Requests, ranking
+from packenv.policies.gpus.ranking import GpuRequests, ranking
 from packenv.policies.gpus.scores import SCORES, TIES
 from tests.reference import gpus as slow
 from tests.reference.gpus import Node, Pod
@@ -29,14 +29,14 @@ from tests.reference.gpus import Node, Pod
 A, B = 1, 2  # kinds of devices, as bits
 
 
-def shapes_of(*rows: tuple[int, int, int, int, int]) -> Shapes:
+def shapes_of(*rows: tuple[int, int, int, int, int]) -> TaskShapes:
     """(cpu, milli, devices, kinds, tasks) of each."""
     columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
     cpu, share, count, kinds, weight = columns
-    return Shapes(cpu=cpu, share=share, count=count, kinds=kinds, weight=weight, total=int(weight.sum()))
+    return TaskShapes(cpu=cpu, share=share, count=count, kinds=kinds, weight=weight, total=int(weight.sum()))
 
 
-def by_reason(shapes: Shapes, cpu: int, left: list[int], kind: int = A) -> dict[str, int]:
+def by_reason(shapes: TaskShapes, cpu: int, left: list[int], kind: int = A) -> dict[str, int]:
     amounts = np.zeros(len(REASONS), np.int64)
     row = np.array(left, np.int64)
     add_by_reason(shapes, cpu, row, len(left), kind, 1, amounts)
@@ -101,7 +101,7 @@ def bits(kinds: frozenset[str]) -> int:
     return sum({"A": A, "B": B}[kind] for kind in kinds)
 
 
-def in_arrays(nodes: list[Node], pods: list[Pod]) -> tuple[Nodes, Requests, Ints, Shapes]:
+def in_arrays(nodes: list[Node], pods: list[Pod]) -> tuple[Nodes, GpuRequests, Ints, TaskShapes]:
     rows = np.array([(p.cpu, p.memory, p.milli, p.count, bits(p.kinds)) for p in pods])
     distinct, of = np.unique(rows, axis=0, return_inverse=True)
     demand, (share, count, kinds) = np.ascontiguousarray(distinct[:, :2]), [c.copy() for c in distinct[:, 2:].T]
@@ -111,10 +111,10 @@ def in_arrays(nodes: list[Node], pods: list[Pod]) -> tuple[Nodes, Requests, Ints
         np.array([bits(frozenset(n.kind)) for n in nodes]),
     )
     shapes = frequent_shapes(rows[:, 0], *rows[:, 2:].T)
-    return cluster, Requests(demand=demand, share=share, count=count, kinds=kinds), of.ravel(), shapes
+    return cluster, GpuRequests(demand=demand, share=share, count=count, kinds=kinds), of.ravel(), shapes
 
 
-def weighed_pods(shapes: Shapes) -> slow.Shapes:
+def weighed_pods(shapes: TaskShapes) -> slow.Shapes:
     columns = shapes.cpu, shapes.share, shapes.count, shapes.kinds, shapes.weight
     return [
         (Pod(cpu, 0, share, count, frozenset(k for k in "AB" if bits(frozenset(k)) & kinds)), weight)
@@ -174,7 +174,7 @@ def test_a_new_choice_each_time_takes_any_of_the_best(policy: str, ties: str) ->
     assert set(nodes) == {0, 1, 2, 3}
 
 
-def leaving_pods(seed: int) -> tuple[list[Node], list[Pod], packenv.Workload, Shapes]:
+def leaving_pods(seed: int) -> tuple[list[Node], list[Pod], packenv.Workload, TaskShapes]:
     """A random case whose pods come within 60 slots and leave after up to 40."""
     nodes, pods = random_case(seed)
     cluster, requests, of, shapes = in_arrays(nodes, pods)

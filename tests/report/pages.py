@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.content.charts import (
+    COLOURS,
+    GREY,
     Entry,
     GridChart,
     Key,
@@ -22,7 +24,6 @@ from packenv.content.charts import (
     counts_over_time,
     shares_in_bins,
 )
-from packenv.content.colours import COLOURS, GREY
 from packenv.content.page import Figure, Section
 from packenv.content.page import Page as Content
 from packenv.content.tables import Column, Table, numbers

@@ -7,8 +7,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from packenv.content.charts import MOST_BINS, NEAR, Entry, Line, LineChart, Mark, RowChart, Rule, counts_over_time, shares_in_bins
-from packenv.content.colours import COLOURS
+from packenv.content.charts import (
+    COLOURS,
+    MOST_BINS,
+    NEAR,
+    Entry,
+    Line,
+    LineChart,
+    Mark,
+    RowChart,
+    Rule,
+    counts_over_time,
+    shares_in_bins,
+)
 from packenv.runs.run_charts import means_between
 
 

@@ -149,7 +149,11 @@ def test_arrivals_are_those_of_the_run(arrivals: Any) -> None:
 def test_other_processes_do_not_get_the_file_s_records(tmp_path: Path) -> None:
     workload = packenv.workload(log(tmp_path), servers="1x8:8", slot_seconds=1)
     sent = Sharing(ThisProcess()).share(workload).value()
-    assert sent == workload.with_(jobs=sent.jobs) and sent.file_records is None and workload.file_records is not None
+    assert (
+        sent == workload.with_(jobs=sent.jobs)
+        and sent.provenance.file_records is None
+        and workload.provenance.file_records is not None
+    )
 
 
 def test_workers_of_a_row_and_frames(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.theory.stability.judgment import Lasting
 from packenv.units import UNIT
-from packenv.workloads.files import load_workload
 from packenv.workloads.find import workload
 from packenv.workloads.laws import (
     Beta,
@@ -33,7 +32,7 @@ from packenv.workloads.laws import (
 )
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic
 from packenv.workloads.named.registry import names
-from packenv.workloads.workload import Workload
+from packenv.workloads.workload import Workload, load_workload
 
 
 def small(**changes):

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from packenv.cli.groups import write_options
+from packenv.cli.outputs import write_options
 from packenv.errors import InputError
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.options.shared import INTENSITIES

@@ -16,7 +16,7 @@ from packenv.catalogue import OF_FILES
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number, read_seconds, read_share
-from packenv.inputs.standard_input import STANDARD_INPUT
+from packenv.inputs.text_files import STANDARD_INPUT
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import check_text, described, registered
 from packenv.workloads.named.registry import check_source, names

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
-from packenv.cli.groups import Option
 from packenv.cli.options.names import FILE, PATH, POLICY, Seconds, Share
-from packenv.cli.outputs import FileOf
+from packenv.cli.outputs import FileOf, Option
 from packenv.options.fields import Form, Range, Words, options_in
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

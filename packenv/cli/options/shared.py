@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import FILE
 from packenv.cli.options.of_fields import Decorator, options_of
 from packenv.cli.outputs import JSON as JSON
+from packenv.cli.outputs import output_option
 from packenv.options.shared import SCHEDULE_FILES as SCHEDULE_FILES
 from packenv.options.shared import ProcessOptions, WorkloadOptions
 

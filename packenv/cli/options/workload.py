@@ -20,7 +20,7 @@ from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLIC
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from packenv.workloads.traces import SlotTrace, Trace
+    from packenv.workloads.traces import Trace
     from packenv.workloads.workload import Workload
 
 
@@ -247,11 +247,11 @@ def note_left_out(workload: Workload) -> None:
 
 
 def _note_remark(workload: Workload) -> None:
-    if workload.remark is not None:
-        _note(f"{workload.name}: {workload.remark}")
+    if workload.provenance.remark is not None:
+        _note(f"{workload.name}: {workload.provenance.remark}")
 
 
-def note_devices(recorded: Trace | SlotTrace) -> None:
+def note_devices(recorded: Trace) -> None:
     """Note on standard error that shares of single GPUs are ignored."""
     from packenv.workloads.workload_of_trace import ONE_AMOUNT
 
@@ -259,7 +259,7 @@ def note_devices(recorded: Trace | SlotTrace) -> None:
         _note(f"{Path(recorded.source).name}: {ONE_AMOUNT}")
 
 
-def note_servers(recorded: Trace | SlotTrace, servers: str | None) -> None:
+def note_servers(recorded: Trace, servers: str | None) -> None:
     """Note on standard error which machines and tasks do not count."""
     from packenv.workloads.fitting.profile import servers_of
     from packenv.workloads.workload_of_trace import slurm_notes
@@ -312,7 +312,7 @@ def print_workload(
         console.print(f"gangs, whose tasks start together: {words}", highlight=False)
     if workload.rho is not None and backlog is None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
-    for line in (*workload.notes, *left_out_lines(dropped)):
+    for line in (*workload.provenance.notes, *left_out_lines(dropped)):
         console.print(of_options(line), highlight=False)
     if workload.overloaded and backlog is None:
         share = f"work comes at {workload.intensity:.0%} of what all servers can do"

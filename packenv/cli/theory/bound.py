@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import check_named, is_table, random_workload, workload_with_notes
-from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import counted
@@ -60,7 +59,20 @@ def bound_command(of_workload: WorkloadOptions, outputs: Outputs, certificate: s
         with console.status(f"{workload.name}: bounding the mean queue") as status:
             bound = queue_bound(workload, lambda value: status.update(f"mean queue >= {value:.6g}"))
     nothing = [Styled(f"{workload.name}: nothing better than 0 is known", "yellow")] if bound.vacuous else []
-    answer = Answer([] if bound.vacuous else [bound_table(workload, bound)], nothing, bound_record(workload, bound))
+    answer = Answer(
+        [] if bound.vacuous else [bound_table(workload, bound)],
+        nothing,
+        {
+            "workload": workload.name,
+            "servers": str(workload.servers),
+            "intensity": workload.intensity,
+            "rate": workload.rate,
+            "mean_queue": bound.value,
+            "mean_delay": bound.value / workload.rate,
+            "proved": {proof.relaxation: proof.value for proof in bound.proved},
+            "seconds": bound.seconds,
+        },
+    )
     outputs.show(answer)
     outputs.write(answer, (certificate, lambda path: save_queue_bound(bound, path)))
 
@@ -70,7 +82,7 @@ def _bounded(options: WorkloadOptions) -> Workload:
 
     For several resources without a choice, problems that no choice solves are reported first.
     """
-    from packenv.theory.queue_bound.arrivals import setting_of
+    from packenv.theory.queue_bound.prices import setting_of
 
     refusal = "no bound on the queue is claimed for a table of jobs or a trace, only for random tasks"
     try:
@@ -81,23 +93,6 @@ def _bounded(options: WorkloadOptions) -> Workload:
             if with_all.jobs is None:
                 setting_of(with_all)
         raise
-
-
-def bound_record(workload: Workload, bound: QueueBound) -> dict[str, Any]:
-    """Return the JSON of `packenv bound`: waiting tasks and slots of delay.
-
-    The delay follows from Little's law.
-    """
-    return {
-        "workload": workload.name,
-        "servers": str(workload.servers),
-        "intensity": workload.intensity,
-        "rate": workload.rate,
-        "mean_queue": bound.value,
-        "mean_delay": bound.value / workload.rate,
-        "proved": {proof.relaxation: proof.value for proof in bound.proved},
-        "seconds": bound.seconds,
-    }
 
 
 def bound_table(workload: Workload, bound: QueueBound) -> Table:

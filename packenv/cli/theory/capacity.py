@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import workload_options
 from packenv.cli.options.workload import check_named, workload_with_notes
-from packenv.cli.outputs import FileOf, Outputs, output_options
+from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
 from packenv.errors import InputError
 from packenv.options.shared import OF_TRACES, WorkloadOptions

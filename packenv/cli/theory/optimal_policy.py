@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.cli.groups import output_option
 from packenv.cli.options.names import FILE, POLICY, WORKLOAD
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import process_options, runs_in, workload_options
 from packenv.cli.options.workload import random_workload
-from packenv.cli.outputs import Outputs, output_options
+from packenv.cli.outputs import Outputs, output_option, output_options
 from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import number
 from packenv.errors import ArgumentError, InputError
@@ -52,8 +51,7 @@ def optimal_policy(
     packenv evaluate small/fig3a -p optimal:fig3a -p bf-js
     """
     from packenv.content.showable import Answer
-    from packenv.policies.optimal.optimal import Optimal
-    from packenv.policies.optimal.saved import files_of, save_optimal
+    from packenv.policies.optimal import Optimal, files_of, save_optimal
     from packenv.policy import find_policy, name_of
     from packenv.runs.progress import progress_lines
     from packenv.runs.run import by_policy, runs_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packenv.cluster.devices import has_devices, same_devices
-from packenv.cluster.linked_list import insert_behind, unlink
+from packenv.cluster.records import insert_behind, unlink
 from packenv.cluster.state import NONE, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.policy import BY_DEMAND
@@ -101,9 +101,6 @@ def group_count(c: Cluster) -> int:
 
 @compiled
 def first_of_group(c: Cluster, n: int) -> int:
-    """Return the earliest row's task in group n.
-
-    Groups have no particular order, 0 <= n < group_count(c). Needs BY_DEMAND.
-    """
+    """Return the earliest row's task in group n < group_count(c) (needs BY_DEMAND)."""
     require(c, BY_DEMAND)
     return c.groups.group[c.e, c.groups.active[c.e, n]].head

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.linked_list import append, unlink
+from packenv.cluster.records import append, unlink
 from packenv.cluster.sorted_keys import key_after, key_before
 from packenv.cluster.state import NO_SIZE, NONE, ROW_BITS, TASK, Cluster, require
 from packenv.compiled.decorators import apart, compiled
@@ -108,15 +108,9 @@ def add_typed(c: Cluster, i: int) -> None:
             c.types.least[c.e, kind, j] = min(c.types.least[c.e, kind, j], size)
             c.types.most[c.e, kind, j] = max(c.types.most[c.e, kind, j], size)
             if c.orders & BY_LINE:
-                join_line(c, i, kind, j)
-
-
-@compiled
-def join_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    queue = c.types.queue[c.e, kind, j]
-    append(c.types.link[c.e, kind], queue, i)
-    if queue.head == i:
-        queue.since = c.task[c.e, i].since
+                append(c.types.link[c.e, kind], queue, i)
+                if queue.head == i:
+                    queue.since = c.task[c.e, i].since
 
 
 @apart
@@ -132,7 +126,10 @@ def remove_typed(c: Cluster, i: int) -> None:
             if c.orders & BY_SIZE and c.types.box.shape[0] == 0:  # in size order a box is not one range
                 narrow(c, kind, j, size)
             if c.orders & BY_LINE:
-                leave_line(c, i, kind, j)
+                was_head = c.types.link[c.e, kind, i].prev == NONE
+                unlink(c.types.link[c.e, kind], queue, i)
+                if was_head and queue.head != NONE:
+                    queue.since = c.task[c.e, queue.head].since
 
 
 @compiled
@@ -147,14 +144,6 @@ def narrow(c: Cluster, kind: int, j: int, size: int) -> None:
             least[j] = above
         elif size == most[j] and above > size:
             most[j] = below
-
-
-@compiled
-def leave_line(c: Cluster, i: int, kind: int, j: int) -> None:
-    queue, was_head = c.types.queue[c.e, kind, j], c.types.link[c.e, kind, i].prev == NONE
-    unlink(c.types.link[c.e, kind], queue, i)
-    if was_head and queue.head != NONE:
-        queue.since = c.task[c.e, queue.head].since
 
 
 @apart

@@ -2,15 +2,19 @@
 
 A task is named by its place i in the pool, and NONE (-1) means no task. A gang's tasks are only in the order of the queue,
 next to each other. So no other order returns a task that must not start alone.
+
+The oldest task that fits is found in O(log n). Each node of a binary tree over the positions in queue order holds the smallest
+size below it. A task that starts leaves a gap. When all positions are used, the tasks are renumbered. This costs O(1) per task if
+half of the positions are gaps.
 """
 
 from __future__ import annotations
 
-from packenv.cluster.linked_list import append, unlink
-from packenv.cluster.queue.by_age import add_newest, remove_aged
 from packenv.cluster.queue.by_demand import add_to_group, remove_from_group
 from packenv.cluster.queue.by_type import add_typed, remove_typed
+from packenv.cluster.records import append, unlink
 from packenv.cluster.sorted_keys import (
+    LARGE,
     add_last,
     find,
     first_key,
@@ -19,12 +23,81 @@ from packenv.cluster.sorted_keys import (
     insert,
     last_key,
     remove_at_cursor,
+    sort_by_high_half,
 )
-from packenv.cluster.sorting import LARGE, sort_by_high_half
 from packenv.cluster.state import NEVER, NONE, ROW_BITS, ROW_MASK, Cluster, require
 from packenv.compiled.decorators import apart, compiled
 from packenv.jobs import FIRST, TASKS
 from packenv.policy import BY_AGE, BY_DEMAND, BY_QUEUE, BY_SIZE, BY_TYPE
+
+
+@compiled
+def set_leaf(c: Cluster, position: int, size: int) -> None:
+    """Set a position's size (NEVER: gap), and update its ancestors."""
+    least = c.ages.least
+    node = c.ages.task.shape[1] + position
+    least[c.e, node] = size
+    node >>= 1
+    while node >= 1:
+        smaller = min(least[c.e, 2 * node], least[c.e, 2 * node + 1])
+        if least[c.e, node] == smaller:
+            break
+        least[c.e, node] = smaller
+        node >>= 1
+
+
+@apart
+def renumber(c: Cluster) -> None:
+    """Move the tasks to the first positions, without gaps."""
+    ages = c.ages
+    positions = ages.task.shape[1]
+    n = 0
+    for position in range(ages.end[c.e]):
+        size = ages.least[c.e, positions + position]
+        if size != NEVER:
+            i = ages.task[c.e, position]
+            ages.task[c.e, n] = i
+            ages.position[c.e, i] = n
+            ages.least[c.e, positions + n] = size
+            n += 1
+    for position in range(n, positions):
+        ages.least[c.e, positions + position] = NEVER
+    ages.end[c.e] = n
+    build_tree(c)
+
+
+@apart
+def build_tree(c: Cluster) -> None:
+    least = c.ages.least
+    for node in range(c.ages.task.shape[1] - 1, 0, -1):
+        least[c.e, node] = min(least[c.e, 2 * node], least[c.e, 2 * node + 1])
+
+
+@apart
+def add_newest(c: Cluster, i: int) -> None:
+    if c.ages.end[c.e] == c.ages.task.shape[1]:
+        renumber(c)
+    position = c.ages.end[c.e]
+    c.ages.task[c.e, position] = i
+    c.ages.position[c.e, i] = position
+    c.ages.end[c.e] = position + 1
+    set_leaf(c, position, c.task[c.e, i].size)
+
+
+@apart
+def oldest_fitting(c: Cluster, room: int) -> int:
+    """Return the oldest fitting task or NONE (needs BY_AGE)."""
+    require(c, BY_AGE)
+    least = c.ages.least
+    if least[c.e, 1] > room:
+        return NONE
+    positions = c.ages.task.shape[1]
+    node = 1
+    while node < positions:
+        node *= 2
+        if least[c.e, node] > room:
+            node += 1
+    return c.ages.task[c.e, node - positions]
 
 
 @compiled
@@ -134,7 +207,7 @@ def dequeue(c: Cluster, i: int) -> None:
     if c.orders & BY_SIZE:
         remove_at_cursor(c.sizes, c.e)
     if c.orders & BY_AGE:
-        remove_aged(c, i)
+        set_leaf(c, c.ages.position[c.e, i], NEVER)
     if c.orders & BY_DEMAND:
         remove_from_group(c, i)
 
@@ -212,20 +285,14 @@ def fitting_key(room: int) -> int:
 
 @compiled
 def largest_fitting(c: Cluster, room: int) -> int:
-    """Return the largest task of size <= room or NONE.
-
-    Ties go to the earlier row. Needs BY_SIZE.
-    """
+    """Return the largest (earliest) task of size <= room or NONE (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return floor_item(c.sizes, c.e, fitting_key(room))
 
 
 @compiled
 def largest_size_up_to(c: Cluster, room: int) -> int:
-    """Return the largest waiting size <= room or NONE.
-
-    Needs BY_SIZE.
-    """
+    """Return the largest waiting size <= room or NONE (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return floor_key(c.sizes, c.e, fitting_key(room)) >> ROW_BITS
 
@@ -248,10 +315,7 @@ def largest_of_type_fitting(c: Cluster, kind: int, j: int, room: int) -> int:
 
 @compiled
 def smallest_size(c: Cluster) -> int:
-    """Return the smallest size of the waiting tasks.
-
-    A task must be waiting. NONE if all are in gangs. Needs BY_SIZE.
-    """
+    """Return the smallest waiting size, NONE if all are in gangs (needs BY_SIZE)."""
     require(c, BY_SIZE)
     return first_key(c.sizes, c.e) >> ROW_BITS
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster.in_service import place
-from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.queue.waiting import new_count, new_task, row_of
+from packenv.cluster.records import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame

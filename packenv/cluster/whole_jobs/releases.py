@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
 from packenv.cluster.queue.waiting import now
+from packenv.cluster.records import empty_lists, link_type
 from packenv.cluster.state import NEVER, NONE, Cluster
 from packenv.cluster.whole_jobs.book import JobBook, free_of
 from packenv.cluster.whole_jobs.remaining_work import RemainingWork
@@ -41,16 +41,6 @@ def releases(rows: int, servers: int, resources: int) -> Releases:
         row=np.zeros(MOST, np.int64),
         free=np.zeros(resources, np.int64),
     )
-
-
-@compiled
-def begin_service(ahead: Releases, row: int, server: int) -> None:
-    append(ahead.links, ahead.ends[server], row)
-
-
-@compiled
-def end_service(ahead: Releases, row: int, server: int) -> None:
-    unlink(ahead.links, ahead.ends[server], row)
 
 
 @apart

@@ -9,11 +9,18 @@ from numpy.typing import NDArray
 
 from packenv.cluster.locality import RowsByHome, enter, leave, nearest_row, rows_by_home
 from packenv.cluster.queue.waiting import new_count, new_task, now, row_of
+from packenv.cluster.records import append, unlink
 from packenv.cluster.state import DONE, NONE, Cluster
-from packenv.cluster.whole_jobs.below import path_below
 from packenv.cluster.whole_jobs.book import JobBook, add, job_book, note_end, start
-from packenv.cluster.whole_jobs.releases import Releases, begin_service, end_service, releases
-from packenv.cluster.whole_jobs.remaining_work import RemainingWork, note_no_work_left, note_overdue, note_start, remaining_work
+from packenv.cluster.whole_jobs.releases import Releases, releases
+from packenv.cluster.whole_jobs.remaining_work import (
+    RemainingWork,
+    note_no_work_left,
+    note_overdue,
+    note_start,
+    path_below,
+    remaining_work,
+)
 from packenv.cluster.whole_jobs.waiting_groups import (
     Members,
     WaitingGroups,
@@ -155,7 +162,7 @@ def note_completed(c: Cluster, jobs: WholeJobs, i: int) -> None:
     j = jobs.book.job[g]
     note_end(c, jobs.book, i)
     note_no_work_left(jobs.work, jobs.book, row)
-    end_service(jobs.ahead, row, c.task[c.e, i].server)
+    unlink(jobs.ahead.links, jobs.ahead.ends[c.task[c.e, i].server], row)
     jobs.left[j] -= 1
     jobs.in_service[j] -= 1
     jobs.completed[jobs.book.phase[g]] += 1
@@ -214,7 +221,7 @@ def start_of_group(c: Cluster, jobs: WholeJobs, g: int, server: int) -> None:
     jobs.to_start[0] -= jobs.work.rate[g] * book.duration[g]
     note_start(c, jobs.work, book, row, server)
     start(c, book, row, server)
-    begin_service(jobs.ahead, row, server)
+    append(jobs.ahead.links, jobs.ahead.ends[server], row)
     leave(jobs.homes, row)
     jobs.in_service[book.job[g]] += 1
     for r in range(jobs.backlog.shape[0]):

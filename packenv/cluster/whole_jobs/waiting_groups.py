@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
 from packenv.cluster.locality import RowsByPlace
+from packenv.cluster.records import append, empty_lists, link_type, unlink
 from packenv.cluster.whole_jobs.book import JobBook
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame

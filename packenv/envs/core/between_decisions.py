@@ -1,14 +1,20 @@
-"""Steps between two decisions, and what is measured meanwhile."""
+"""Steps between two decisions, their measures, and waiting tasks in arrays.
+
+The queue itself links tasks anywhere in memory. Its sizes lie in blocks, which every count would have to search. So the oldest
+tasks, and sorted sizes of one resource, are also in arrays.
+"""
 
 from __future__ import annotations
 
 from packenv.cluster.in_service import place
-from packenv.cluster.queue.waiting import order_new, size_of
+from packenv.cluster.queue.waiting import order_new, size_of, waiting
 from packenv.cluster.servers import close, reopen, reopen_all, server_count
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot
-from packenv.cluster.state import NEVER, NONE
+from packenv.cluster.sorted_keys import WIDTH
+from packenv.cluster.state import NEVER, NONE, ROW_BITS
 from packenv.cluster.whole_jobs.state import UNFINISHED, follows, missing_shares
 from packenv.compiled.decorators import apart, compiled, fused
+from packenv.compiled.intrinsics import move, natural
 from packenv.envs.core.server_summaries import add_starts, remove_completed, summarise_servers
 from packenv.envs.core.state import (
     AT_HORIZON,
@@ -20,7 +26,6 @@ from packenv.envs.core.state import (
     WORK_DONE,
     Batch,
 )
-from packenv.envs.core.waiting_tasks import leave_window
 from packenv.units import UNIT
 
 
@@ -45,11 +50,7 @@ def begin_step(b: Batch) -> None:
 
 @apart
 def end_step(b: Batch) -> None:
-    """Write the step's events into `passage`.
-
-    The first decision of an episode begins a sum of rewards, so it has none. Only `unfinished`, `slowdown` and `wait` count
-    earlier slots.
-    """
+    """Write the step's events into `passage`, none for an episode's first decision."""
     c, turn, passage = b.c, b.turn[b.c.e], b.passage[b.c.e]
     fresh, head = turn.fresh, c.head[c.e]
     # the first decision of an episode: nothing has happened yet
@@ -188,3 +189,57 @@ def begin_episode(b: Batch) -> None:
     turn.window, turn.window_started = 0, b.c.head[e].started
     turn.kept, turn.slowdown_waiting, turn.slowdown, turn.slowdown_rewarded, turn.queue_rewarded = NONE, 0.0, 0.0, 0.0, 0
     begin_step(b)
+
+
+@apart
+def leave_window(b: Batch, i: int) -> None:
+    """Remove task i, which has just started, from the window."""
+    turn, window = b.turn[b.c.e], b.window[b.c.e]
+    turn.window_started += 1
+    for k in range(turn.window):
+        if window[k].place == i:
+            turn.window -= 1
+            move(window, k, k + 1, turn.window - k)
+            return
+
+
+@apart
+def fill_window(b: Batch) -> int:
+    """Refill the window. Return its length (needs BY_QUEUE)."""
+    c, e = b.c, b.c.e
+    turn, head, window = b.turn[e], c.head[e], b.window[e]
+    n = turn.window
+    if turn.window_started != head.started:
+        turn.window_started = head.started
+        n = 0
+    while n < min(window.shape[0], head.waiting):
+        i = c.queue[e].head if n == 0 else c.task[e, window[n - 1].place].next
+        task = c.task[e, i]
+        window[n].place, window[n].size, window[n].since = i, task.size, task.since
+        n += 1
+    turn.window = n
+    return n
+
+
+@apart
+def copy_waiting_sizes(b: Batch) -> None:
+    """Write the ascending waiting sizes (needs BY_SIZE)."""
+    sorted_tasks, sizes = b.c.sizes, b.waiting_sizes[b.c.e]
+    n = 0
+    for k in range(sorted_tasks.used[b.c.e]):
+        block = sorted_tasks.block[b.c.e, k]
+        keys = sorted_tasks.keys[b.c.e, natural(block.storage)]
+        for q in range(WIDTH):  # the whole block: the next one overwrites what is not in use
+            sizes[natural(n + q)] = keys[q] >> ROW_BITS
+        n += block.count
+
+
+@fused
+def count_up_to(b: Batch, size: int) -> int:
+    """Return how many copied waiting sizes are at most `size`."""
+    sizes, count, rest = b.waiting_sizes[b.c.e], 0, waiting(b.c)
+    while rest > 0:
+        half = (rest + 1) >> 1
+        count += half * (sizes[natural(count + half - 1)] <= size)  # no branch: it could not be predicted
+        rest -= half
+    return count

@@ -140,10 +140,7 @@ def any_group_fits(b: Batch, server: int) -> bool:
 
 @apart
 def tightest_of_all(b: Batch, above: float) -> int:
-    """Return the next tightest server with a fitting task.
-
-    For several resources: the least free share above `above`. NONE if there is none.
-    """
+    """Return the next tightest server with a fitting task above `above`, or NONE."""
     c, best = b.c, NONE
     for server in range(server_count(c)):
         share = free_share(c, server)

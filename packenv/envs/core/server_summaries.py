@@ -26,10 +26,7 @@ def add_starts(b: Batch, server: int, count: int, size: int) -> None:
 
 @apart
 def remove_completed(b: Batch) -> None:
-    """Remove this slot's completed jobs.
-
-    If others than the agent placed tasks, summarise all servers again.
-    """
+    """Remove this slot's completed jobs. Summarise again if others placed tasks."""
     c = b.c
     if b.ages.shape[1] > 0:
         head, turn = c.head[c.e], b.turn[c.e]

@@ -63,10 +63,7 @@ for stub in (begin, act, observe):
 
 @apart
 def replace_invalid(b: Batch) -> int:
-    """Replace an invalid action, and return whether it was.
-
-    By the nearest valid one (of two the lower), or the first.
-    """
+    """Replace an invalid action (nearest valid or first). Return whether it was."""
     mask, action = b.mask[b.c.e], b.action[b.c.e]
     if mask[action]:
         return 0

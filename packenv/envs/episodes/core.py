@@ -45,10 +45,7 @@ FIRST_PLACES = 100  # tasks in the system of a cluster at first: to grow stops a
 
 
 class Core:
-    """`rows` clusters of one environment, and their episodes.
-
-    Arguments are those of the environments' docstrings. Raises InputError for impossible ones.
-    """
+    """`rows` clusters of one environment, and their episodes (or InputError)."""
 
     def __init__(self, definition: Definition, rows: int, arguments: dict[str, Any]) -> None:
         if rows < 1:
@@ -168,10 +165,7 @@ class Core:
         return batch
 
     def _work_on(self, batch: Batch) -> None:
-        """Step this batch from now on.
-
-        `parts` has batches of one row if each has its own table. `passage` has views (E,) for the rewards.
-        """
+        """Step this batch from now on, or its `parts` with their own tables."""
         self.batch = batch
         tables = enumerate(zip(self.tables, self.jobs, self.facts, strict=True))
         self.parts = [row_of(batch, row, c, jobs, facts) for row, (c, jobs, facts) in tables]

@@ -43,10 +43,7 @@ class Guard:
         self.at_work[row] = False
 
     def schedule(self, batch: Batch, place: int, row: int) -> int:
-        """Schedule a row until the agent decides or it ends.
-
-        `place` is its index in this batch. Returns GROW if the pool of tasks must grow first, otherwise READY.
-        """
+        """Schedule a row until the agent decides or it ends. Return READY or GROW."""
         reason = int(self.step_row(self.parameters, batch, place, self.states[row], bool(self.at_work[row])))
         self.at_work[row] = reason == GROW
         return reason

@@ -54,9 +54,11 @@ class PolicyRun:
         self.records = core.layout.facts is not None  # when each job starts, for bounded slowdowns
         self.last = None if core.options.horizon is None else core.options.horizon + (core.warm.slots if core.warm else 0)
         self.from_first_slot = keeps_books(self.policy, self.setting)
-        if core.warm and self.from_first_slot and not _same(core.warm.policy, self.policy):
-            name = name_of(self.policy)
-            raise InputError(f"policy {name} has to see a run from its first slot on: start with Warm({name!r}, …), or empty")
+        if core.warm and self.from_first_slot:
+            warm = find_policy(core.warm.policy) if isinstance(core.warm.policy, str) else core.warm.policy
+            if type(warm) is not type(self.policy) or warm != self.policy:
+                name = name_of(self.policy)
+                raise InputError(f"policy {name} has to see a run from its first slot on: start with Warm({name!r}, …), or empty")
         if self.last is None and core.workload.jobs is None and needs_of(self.policy, self.setting).table:
             raise InputError(f"policy {name_of(self.policy)} needs a table of all jobs, and a stream without a horizon has none")
 
@@ -81,10 +83,7 @@ class PolicyRun:
         self.queue_sum = 0
 
     def warm_up(self, before: PolicyRun) -> None:
-        """Continue from a warm start on the same jobs.
-
-        A policy that must see its whole run uses its own warm start.
-        """
+        """Continue from the policy's own warm start, or one on the same jobs."""
         if self.from_first_slot:
             self.cluster, self.state, self.queue_sum = before.cluster, before.state, int(before.cluster.head["queue_sum"][0])
             return
@@ -135,8 +134,3 @@ class PolicyRun:
                 raise InputError(f"policy {name_of(self.policy)} cannot be run beside an environment")
         before, self.queue_sum = self.queue_sum, int(self.cluster.head["queue_sum"][0])
         return float(self.queue_sum - before)
-
-
-def _same(policy: Any, other: Any) -> bool:
-    first, second = (find_policy(item) if isinstance(item, str) else item for item in (policy, other))
-    return type(first) is type(second) and bool(first == second)

@@ -14,7 +14,7 @@ from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
-from packenv.envs.interfaces.spaces import action_space, observation_space
+from packenv.envs.observation.layout import action_space, observation_space
 from packenv.envs.options import check_reset
 from packenv.errors import InputError
 
@@ -87,7 +87,9 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         self._seed(chosen, seed)
         self._restart(chosen)
         self._no_terms()
-        return core.observation(), self._info(rows=self._rows(chosen))
+        rows = np.zeros(self.num_envs, np.bool_)
+        rows[chosen] = True
+        return core.observation(), self._info(rows=rows)
 
     def _seed(self, chosen: NDArray[np.int64], seed: int | list[int | None] | None) -> None:
         core = self.core
@@ -184,10 +186,7 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
         return self.core.observation(), rewards, terminated, truncated, self._info(info["reason"]) | ended
 
     def _info(self, reasons: Array | None = None, rows: Array | None = None) -> dict[str, Any]:
-        """Return arrays (num_envs, …), with Gymnasium's masks `_key`.
-
-        The keys are the same after every step. `reasons` (num_envs,) has why episodes ended in this step, None if none did.
-        """
+        """Return arrays (num_envs, …), always the same, with Gymnasium's masks `_key`."""
         passage = self.core.batch.passage
         info: dict[str, Any] = {
             "elapsed": passage["elapsed"].astype(np.int64),
@@ -210,11 +209,6 @@ class BatchEnv(VectorEnv[Observations, Array, Array]):
             info["guarded"] = passage["guarded"].astype(np.int64)
         meant = np.ones(self.num_envs, np.bool_) if rows is None else rows.copy()
         return info | {f"_{key}": meant for key in info}
-
-    def _rows(self, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
-        mask = np.zeros(self.num_envs, np.bool_)
-        mask[chosen] = True
-        return mask
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the valid actions now, (num_envs, A)."""

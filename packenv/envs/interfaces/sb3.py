@@ -208,10 +208,7 @@ class PackVecEnv(VecEnv):
             raise InputError(f"{type(self.env).__name__} has no {attr_name!r}; in training {', '.join(INTENSITIES)} can be set")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method once, and repeat its value per row.
-
-        `action_masks` returns one mask per row.
-        """
+        """Call a method once, and repeat its value (a mask: its row) per row."""
         rows = self._get_indices(indices)
         if method_name == "action_masks":
             return self._masks if indices is None else self._masks[list(rows)]  # type: ignore[return-value]

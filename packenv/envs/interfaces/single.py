@@ -16,7 +16,7 @@ from packenv.envs.core.definition import Definition
 from packenv.envs.core.state import OF_EPISODE, OVER, WORK_DONE, Passage
 from packenv.envs.episodes.core import NO_QUEUE, Core, Observation
 from packenv.envs.episodes.seeds import MOST
-from packenv.envs.interfaces.spaces import action_space, observation_space
+from packenv.envs.observation.layout import action_space, observation_space
 from packenv.envs.options import check_reset
 from packenv.errors import InputError
 
@@ -67,7 +67,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             raise ResetNeeded("the episode is over: call reset() first")
         self._action[0] = chosen
         if (row := self._step(self._rules, self._batch)) != NONE:
-            self._help(row)
+            self.core.help(row)
+            self.core.step()
+            self._bind()
         core = self.core
         core.advance_baselines()
         passage = Passage._make(self._passage.item())
@@ -115,11 +117,6 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if self.core.options.mask_in_observation:
             observed["action_mask"] = self._mask.astype(np.float32)
         return observed
-
-    def _help(self, row: int) -> None:
-        self.core.help(row)
-        self.core.step()
-        self._bind()
 
     @staticmethod
     def _whole(action: Any) -> int:
@@ -173,10 +170,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             head["wake"][0] = slot
 
     def schedule(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return start slots and servers of the tasks, (rows,).
-
-        -1 for a task that has not started. Needs `record_schedule`.
-        """
+        """Return start slots (or -1) and servers, (rows,). Needs `record_schedule`."""
         c = self.core.batch.c
         if c.measures.start.shape[1] == 0:
             raise InputError("the schedule is not recorded: ask for record_schedule=True")

@@ -70,7 +70,7 @@ from packenv.envs.job_fill.describe import describe_cluster, describe_groups
 from packenv.envs.job_fill.features import OF_GROUPS
 from packenv.envs.job_fill.offer import any_fits, any_new_fits, offer
 from packenv.envs.options import WITHOUT_TYPES
-from packenv.envs.policy_agents.planned import Option, Planned, nearest_action, still_planned
+from packenv.envs.policy_agents.planned import Choice, Planned, nearest_action, still_planned
 from packenv.errors import InputError
 from packenv.policy import Needs
 
@@ -160,10 +160,7 @@ def begin_round(rules: JobFillRules, b: Batch) -> None:
 
 @compiled
 def next_decision(rules: JobFillRules, b: Batch, first: int) -> None:
-    """Find the next server and its groups from `first` on.
-
-    With `choices`, and without passing, the only fitting group starts without a decision.
-    """
+    """Find the next server and its groups from `first` on."""
     turn, server = b.turn[b.c.e], offer_next(b, first, rules.choices)
     while rules.choices > 0 and rules.passing == 0 and server != NONE and b.fitting[b.c.e] == 1:
         start(b, b.offered[b.c.e, 0], server)
@@ -249,10 +246,10 @@ def policy_action(core: Core, row: int, planned: Planned) -> int:
     decided, book, rows = int(batch.turn["server"][place]), batch.jobs.book, batch.c.task["row"][place]
     here = sorted(((i, server) for i, server in tasks if server == decided), key=lambda task: int(rows[task[0]]))
 
-    def action_of(i: int, server: int) -> Option:
+    def action_of(i: int, server: int) -> Choice:
         g = int(book.group[rows[i]])
         offered = np.flatnonzero(batch.offered[place] == g)
-        return Option(int(offered[0]), nearest_task(batch.jobs, g, server) == rows[i]) if len(offered) else Option(NONE, False)
+        return Choice(int(offered[0]), nearest_task(batch.jobs, g, server) == rows[i]) if len(offered) else Choice(NONE, False)
 
     if core.layout.rules.again and not any(action_of(i, server).exact for i, server in here):
         return core.layout.actions - 1

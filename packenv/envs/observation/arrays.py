@@ -9,9 +9,9 @@ from packenv.cluster.servers import server_count
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import natural
+from packenv.envs.core.between_decisions import fill_window
 from packenv.envs.core.servable import largest_anywhere
 from packenv.envs.core.state import Batch
-from packenv.envs.core.waiting_tasks import fill_window
 from packenv.units import UNIT
 
 SHARE = 1.0 / UNIT

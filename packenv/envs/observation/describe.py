@@ -14,6 +14,7 @@ from packenv.cluster.servers import jobs_in, scalar_room, server_count
 from packenv.cluster.state import NONE, Cluster
 from packenv.compiled.decorators import apart, fused
 from packenv.compiled.intrinsics import natural
+from packenv.envs.core.between_decisions import count_up_to
 from packenv.envs.core.features import (
     COMPANIONS,
     COMPLEMENTS,
@@ -50,7 +51,6 @@ from packenv.envs.core.features import (
 )
 from packenv.envs.core.servable import can_serve, largest_of_groups, servable, served_by, survey
 from packenv.envs.core.state import Batch
-from packenv.envs.core.waiting_tasks import count_up_to
 
 
 @fused

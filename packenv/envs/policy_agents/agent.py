@@ -55,9 +55,10 @@ class PlanOnCopy:
 
     def renew(self, core: Core) -> int:
         """Plan the slot, and return the policy's timer or NEVER."""
-        self._forget_closed(core)
-        self._adopt_reserved(core)
         batch = core.batch
+        self.cluster.server["closed"][0, batch.c.server["jobs"][self.row] == 0] = 0  # empty servers are open
+        if core.layout.configurations is not None and isinstance(self.state, ConfiguresServers):
+            self.state.reserved[:] = batch.reserved[self.row]  # rooms that VQS reserves are Configuration's
         waiting, served = tasks_of(batch.c, self.row)
         task, now = batch.c.task[self.row], batch.c.head["now"][self.row]
         new = (task["since"][served] == now) & (task["row"][served] >= 0)
@@ -97,15 +98,6 @@ class PlanOnCopy:
         c.types.bound[:], c.types.count[:] = bound, count
         c.server["closed"][0] = closed  # `transplant` brings the orders of servers up to date
 
-    def _forget_closed(self, core: Core) -> None:
-        empty = core.batch.c.server["jobs"][self.row] == 0
-        self.cluster.server["closed"][0, empty] = 0
-
-    def _adopt_reserved(self, core: Core) -> None:
-        """Update VQS's reserved rooms by Configuration's."""
-        if core.layout.configurations is not None and isinstance(self.state, ConfiguresServers):
-            self.state.reserved[:] = core.batch.reserved[self.row]
-
 
 DRIVEN = (
     "only environments that have a word for all it does, from the first slot on (Placement, rule 'window', or JobFill, "
@@ -127,10 +119,7 @@ class PlanOfOwnRun:
         self.slot = NEVER  # of the last plan; the run begins with the first one
 
     def renew(self, core: Core) -> int:
-        """Run to the environment's slot, and return the policy's next.
-
-        That is its next timer or message, NEVER if none. Raises InputError if other tasks are in service there.
-        """
+        """Run to the environment's slot (InputError). Return the policy's next."""
         slot = int(core.batch.c.head["now"][self.row])
         if slot < self.slot:  # at first, and after going back in time
             seed = int(core.seeds[self.row])
@@ -144,7 +133,9 @@ class PlanOfOwnRun:
             side = "the policy" if planned.get(row) == server else "the environment"
             name = name_of(self.policy)
             raise InputError(f"policy {name} drives {DRIVEN}: {side} alone started row {row} on server {server}")
-        return _next_call(self.run.cluster, slot)
+        c = self.run.cluster
+        sent = c.task[0]["slots"][c.task[0]["kind"] == MESSAGE]
+        return min([int(c.head["wake"][0]), *sent[sent > slot].tolist()])
 
 
 def _in_service(c: Cluster, e: int, slot: int) -> tuple[Targets, Targets]:
@@ -152,11 +143,6 @@ def _in_service(c: Cluster, e: int, slot: int) -> tuple[Targets, Targets]:
     new = (task["since"] == slot) & (task["row"] >= 0)
     old, fresh = (dict(zip(part["row"].tolist(), part["server"].tolist(), strict=True)) for part in (task[~new], task[new]))
     return old, fresh
-
-
-def _next_call(c: Cluster, slot: int) -> int:
-    sent = c.task[0]["slots"][c.task[0]["kind"] == MESSAGE]
-    return min([int(c.head["wake"][0]), *sent[sent > slot].tolist()])
 
 
 Plan = PlanOnCopy | PlanOfOwnRun

@@ -42,7 +42,7 @@ class ConfiguresServers(Protocol):
         ...
 
 
-class Option(NamedTuple):
+class Choice(NamedTuple):
     """The choice on a server nearest to a task."""
 
     choice: int  # NONE if there is none
@@ -56,7 +56,7 @@ def still_planned(core: Core, row: int, planned: Planned) -> tuple[NDArray[np.in
     return waiting, [(int(i), planned.targets[r]) for i, r in zip(waiting, rows, strict=True) if r in planned.targets]
 
 
-def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Option:
+def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, server: int) -> Choice:
     """Return task i's queue, exact for the largest fitting task."""
     c = core.batch.c
     kind = int(c.server["kind"][row, server])
@@ -68,9 +68,9 @@ def largest_of_queue(core: Core, row: int, waiting: NDArray[np.int64], i: int, s
     else:
         same = same[c.task["size"][row, same] <= c.server["room"][row, server]]
     if len(same) == 0:
-        return Option(j, False)
+        return Choice(j, False)
     largest = same[np.lexsort((c.task["row"][row, same], -c.task["size"][row, same]))[0]]
-    return Option(j, int(largest) == i)
+    return Choice(j, int(largest) == i)
 
 
 def with_room(c: Cluster, row: int, tasks: NDArray[np.int64], server: int) -> NDArray[np.bool_]:
@@ -92,10 +92,10 @@ def servable(core: Core, row: int, waiting: NDArray[np.int64], server: int) -> l
     return [int(j) for j in np.unique(types) if j != NONE]
 
 
-def among_choices(core: Core, row: int, waiting: NDArray[np.int64], server: int, option: Option, choices: int) -> Option:
+def among_choices(core: Core, row: int, waiting: NDArray[np.int64], server: int, option: Choice, choices: int) -> Choice:
     """Return an option as one of the offered choices, if possible."""
     served = servable(core, row, waiting, server)[:choices]
-    return Option(served.index(option.choice), option.exact) if option.choice in served else Option(NONE, False)
+    return Choice(served.index(option.choice), option.exact) if option.choice in served else Choice(NONE, False)
 
 
 def nearest_action(

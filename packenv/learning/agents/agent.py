@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.cluster import Cluster, Needs
 from packenv.cluster.whole_jobs.state import whole_jobs
-from packenv.content.forms import form
+from packenv.content.tables import form
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.core.features import NO_TYPES, OF_TASKS
@@ -21,8 +21,7 @@ from packenv.envs.observation.layout import sizes_of
 from packenv.envs.options import INVALID, split
 from packenv.envs.registration import ENVIRONMENTS, find_definition
 from packenv.errors import InputError
-from packenv.learning.agents.guarded import Guarded, GuardedState
-from packenv.learning.agents.learned import Learned, LearnedState, remark_on
+from packenv.learning.agents.learned import Guarded, GuardedState, Learned, LearnedState, remark_on
 from packenv.learning.agents.networks import FROM_WEIGHTS, UNMASKED
 from packenv.learning.agents.weights import FORMER_CONTEXT, Weights, with_later_features
 from packenv.policy import Setting, find_registered, guarantee_of, initial_state_of, needs_of
@@ -138,13 +137,11 @@ class SavedAgent:
 
     def notice(self, setting: Setting) -> str | None:
         """Return a notice of unfinished training or missing columns."""
-        lines = [self._unfinished(), self._assumed(setting)]
+        lines = [self._assumed(setting)]
+        if self.about.get(UNFINISHED):
+            samples = f"{self.about['samples']:,} samples"
+            lines.insert(0, f"its training has not ended; its command with --resume goes on after {samples}")
         return "; ".join(f"{self.name}: {line}" for line in lines if line is not None) or None
-
-    def _unfinished(self) -> str | None:
-        if not self.about.get(UNFINISHED):
-            return None
-        return f"its training has not ended; its command with --resume goes on after {self.about['samples']:,} samples"
 
     def _assumed(self, setting: Setting) -> str | None:
         jobs, learned_on = setting.workload.jobs, self.about.get("workload")

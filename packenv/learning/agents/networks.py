@@ -273,10 +273,7 @@ WHOLE, FLAT, NORMALIZED = 0, 1, 2
 
 
 class Mlp(NamedTuple):
-    """Two hidden layers of widths H, K over N numbers.
-
-    Matrices are (inputs, outputs). A library's model reads its own observation.
-    """
+    """Two hidden layers H, K over N numbers, as (inputs, outputs) matrices."""
 
     first: Floats  # (N, H)
     first_bias: Floats  # (H,)
@@ -423,10 +420,7 @@ dispatched(score, {("score", WeightedSum): score_by_sum, ("score", SharedNetwork
 
 
 def best_action(network: Any, b: Batch) -> int:
-    """Return the first action of the highest score.
-
-    Only valid actions count, or the environment replaces an invalid one.
-    """
+    """Return the first (valid) action of the highest score."""
     raise NotImplementedError  # compiled code calls one of those below
 
 

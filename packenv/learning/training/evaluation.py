@@ -76,10 +76,7 @@ def overall(comparisons: list[LoadComparison]) -> float:
 
 
 def supported(workload: Workload, policy: Any, progress: Callable[[], None]) -> tuple[float, float]:
-    """Return the interval of ρ*-fractions that a policy supports.
-
-    Like `packenv judge` with short runs and a wide interval. `progress` is called after every step of the search.
-    """
+    """Return a wide interval of ρ*-fractions that a policy supports."""
     if workload.jobs is not None:
         judged = judge(workload, policy, progress=lambda *_: progress())
         return judged.low, judged.high

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packenv.content.charts import Line, LineChart, Rule
-from packenv.content.colours import colours_for
+from packenv.content.charts import Line, LineChart, Rule, colours_for
 from packenv.content.page import Charts, Figure
 from packenv.content.showable import Showable
 from packenv.content.tables import Table, numbers

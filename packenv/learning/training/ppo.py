@@ -54,7 +54,7 @@ def train_by_ppo(settings: Settings, plan: RunPlan, progress: TrainingProgress) 
         against=plan.against,
         **options | {key: sum(ends) / 2 for key, ends in settings.arrivals.items()},
     )
-    watch = Watch(settings, plan, progress, evaluation)
+    watch = TrainingWatch(settings, plan, progress, evaluation)
     began = time.monotonic()
     model.learn(samples, callback=[QueueRatio(), evaluation, watch])
     speed = model.num_timesteps / (time.monotonic() - began)
@@ -79,7 +79,7 @@ def train_by_ppo(settings: Settings, plan: RunPlan, progress: TrainingProgress) 
     )
 
 
-class Watch(BaseCallback):
+class TrainingWatch(BaseCallback):
     """A callback that shows progress and saves better agents."""
 
     def __init__(self, settings: Settings, plan: RunPlan, progress: TrainingProgress, evaluation: EvaluateRatio) -> None:

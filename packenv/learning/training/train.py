@@ -119,7 +119,8 @@ def training(
     usual = "bf-js" if objective(settings.reward).measure == QUEUE else "tetris:f=0"
     against = plan.against or find_definition(settings.environment).defaults.get("baseline", usual)
     find_policy(against)
-    name = plan.name or default_name(settings)
+    source = settings.workload.name.replace("/", "-").replace(":", "-")
+    name = plan.name or f"{settings.environment}-{source}-{settings.way}-{settings.seed}"
     if Path(name).name != name or name in (".", ".."):
         raise ArgumentError(f"`name` {name}: a name, not a path; `logdir` says where")
     out = None if plan.out is None else Path(str(plan.out).removesuffix(".safetensors"))
@@ -176,8 +177,3 @@ def ends_of(key: str, value: float | Sequence[float]) -> tuple[float, float]:
     if len(ends) not in (1, 2) or not 0 < ends[0] <= ends[-1] < float("inf"):
         raise ArgumentError(f"`{key}` must be a number above 0, or (low, high), not {value!r}")
     return float(ends[0]), float(ends[-1])
-
-
-def default_name(settings: Settings) -> str:
-    workload = settings.workload.name.replace("/", "-").replace(":", "-")
-    return f"{settings.environment}-{workload}-{settings.way}-{settings.seed}"

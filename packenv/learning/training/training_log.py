@@ -75,10 +75,7 @@ def require_tensorboard() -> None:
 
 
 class TrainingLog:
-    """Scalars, pictures and settings of one run, by samples.
-
-    With a full disk `say` receives one line, and the training continues without a log.
-    """
+    """Scalars, pictures and settings of one run, until the disk is full."""
 
     def __init__(self, folder: Path, samples: int, say: Callable[[str], None]) -> None:
         self.folder, self.say = folder, say

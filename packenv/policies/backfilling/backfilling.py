@@ -123,10 +123,7 @@ class Conservative(NamedTuple):
 
 
 def backfilling_needs(setting: Setting, order: str, policy: str) -> Needs:
-    """Return the orders of both policies, and durations.
-
-    The smallest size says when nothing more fits. Other orders need the table.
-    """
+    """Return the orders of both policies, and durations. Other orders need the table."""
     order_named(order, policy)
     vectors = setting.capacity.shape[1] > 1
     orders = BY_QUEUE | BY_INDEX | BY_SIZE
@@ -146,10 +143,7 @@ def schedule_backfilling(policy: Backfilling, cluster: Cluster, state: RoomAhead
 
 @compiled
 def room_for_any(c: Cluster) -> bool:
-    """Return whether a waiting task may fit on a server.
-
-    With several resources or gangs this is not known, and true.
-    """
+    """Return whether a waiting task may fit on a server (True if unknown)."""
     return waiting(c) > 0 and (c.vectors != 0 or has_gangs(c) or first_server(c, smallest_size(c), 0) != NONE)
 
 

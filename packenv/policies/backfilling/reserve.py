@@ -152,10 +152,7 @@ def release(c: Cluster, reservations: Reservations, server: int) -> None:
 
 @apart
 def reserve_for_old(c: Cluster, reservations: Reservations, age: int) -> None:
-    """Find a server for each old task that has none.
-
-    Old tasks have waited for more than `age` slots.
-    """
+    """Find a server for each task that has waited over `age` slots."""
     task = oldest(c)
     while task != NONE and now(c) - eligible_since(c, task) > age and reservations.count[0] < server_count(c):
         following = behind(c, task)
@@ -172,10 +169,7 @@ def reserve_for_old(c: Cluster, reservations: Reservations, age: int) -> None:
 
 @apart
 def keep_for_gang(c: Cluster, reservations: Reservations, i: int) -> bool:
-    """Keep servers for the gang of task i, or start it.
-
-    The servers hold it when empty. Returns false if there are too few.
-    """
+    """Keep enough servers for the gang of task i, or start it."""
     task, server = i, NONE
     for _ in range(gang_size(c, i)):
         if server == NONE or not add_to_empty(c, reservations, task, server):
@@ -201,10 +195,7 @@ def keep_for_gang(c: Cluster, reservations: Reservations, i: int) -> bool:
 
 @apart
 def add_to_empty(c: Cluster, reservations: Reservations, i: int, server: int) -> bool:
-    """Take a task's room out of the rest of an empty server.
-
-    Returns false, and changes nothing, without room.
-    """
+    """Take a task's room out of an empty server's rest, if it fits."""
     for r in range(reservations.left.shape[0]):
         if demand_of(c, i, r) > reservations.left[r]:
             return False
@@ -221,10 +212,7 @@ def add_to_empty(c: Cluster, reservations: Reservations, i: int, server: int) ->
 
 @apart
 def start_where_kept(c: Cluster, reservations: Reservations, i: int) -> None:
-    """Start the gang of task i on its kept servers, if all tasks fit.
-
-    The servers stay closed.
-    """
+    """Start the gang of task i on its kept, closed servers, if all fit."""
     for server in range(server_count(c)):
         if reservations.owner[server] == i:
             reopen(c, server)
@@ -248,10 +236,7 @@ def has_server(reservations: Reservations, i: int) -> bool:
 
 @compiled
 def roomiest(c: Cluster, reservations: Reservations, i: int) -> int:
-    """Return the open server with the most room for task i.
-
-    It is not kept, and could hold the task when empty. NONE if there is none.
-    """
+    """Return the open, unkept server with the most room for task i, or NONE."""
     best, most = NONE, -1.0
     for server in range(server_count(c)):
         if reservations.owner[server] == NONE and could_hold(c, i, server):
@@ -276,10 +261,7 @@ def could_hold(c: Cluster, i: int, server: int) -> bool:
 
 @compiled
 def fill_released(c: Cluster, reservations: Reservations) -> bool:
-    """Fill servers kept for tasks or gangs that started elsewhere.
-
-    Returns whether there were any.
-    """
+    """Fill servers kept for tasks that started elsewhere. True if any."""
     any_filled = False
     if reservations.count[0] > 0:
         for server in range(server_count(c)):

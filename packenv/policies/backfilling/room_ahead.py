@@ -10,7 +10,7 @@ from packenv.cluster.devices import TAKEN, devices_foreseen, part_of_device
 from packenv.cluster.state import NEVER, TASK
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.orders import Line, line_of, with_room
+from packenv.policies.orders import WaitingLine, line_of, with_room
 from packenv.policy import Setting
 
 Ints = NDArray[np.int64]
@@ -32,7 +32,7 @@ class RoomAhead(Frame):
     next: Places  # (N,) the step behind it on its server, NONE; step l is the first one of server l, which begins now
     reserved: NDArray[np.int8]  # (L,) 1 if a task has a reservation on the server
     used: Ints  # (1,) steps in use
-    line: Line
+    line: WaitingLine
 
 
 def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:
@@ -46,10 +46,7 @@ def room_ahead(setting: Setting, order: str, policy: str) -> RoomAhead:
 
 
 def with_places(ahead: RoomAhead, cluster: Cluster) -> RoomAhead:
-    """Return the same with steps for a pool of this size.
-
-    A task in service needs one step, a reservation two.
-    """
+    """Return the same with steps for a pool of this size."""
     places = cluster.task.shape[1]
     line = with_room(ahead.line, places)
     return ahead.replace(line=line, **_steps(len(ahead.reserved) + 2 * places, ahead.free.shape[1], ahead.left.shape[1]))
@@ -80,10 +77,7 @@ def look_ahead(c: Cluster, ahead: RoomAhead) -> None:
 
 @compiled
 def expected_end(c: Cluster, ahead: RoomAhead, i: int) -> int:
-    """Return the slot in which task i, in service, should leave.
-
-    Tasks from before slot 0 have known ends.
-    """
+    """Return the slot in which task i, in service, should leave."""
     task = c.task[c.e, i]
     end = task.slots
     if c.source.estimate.shape[0] > 0 and task.row >= 0:
@@ -101,10 +95,7 @@ def expected_stay(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
 
 @apart
 def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
-    """Return the first slot with room for task i's expected stay.
-
-    NEVER if there is none.
-    """
+    """Return the first slot with room for task i's expected stay, or NEVER."""
     stay = expected_stay(c, ahead, i, server)
     if has_devices(c):
         return earliest_on_devices(c, ahead, i, server, stay)
@@ -122,10 +113,7 @@ def earliest(c: Cluster, ahead: RoomAhead, i: int, server: int) -> int:
 
 @compiled
 def earliest_on_devices(c: Cluster, ahead: RoomAhead, i: int, server: int, stay: int) -> int:
-    """Return `earliest` on a server with devices.
-
-    The task needs the same devices for its whole stay.
-    """
+    """Return `earliest` with the same devices for the whole stay."""
     step = server
     while step != NONE and devices_ahead(c, ahead, i, server, step, ahead.slot[step] + stay) == NONE:
         step = ahead.next[step]
@@ -134,10 +122,7 @@ def earliest_on_devices(c: Cluster, ahead: RoomAhead, i: int, server: int, stay:
 
 @apart
 def devices_ahead(c: Cluster, ahead: RoomAhead, i: int, server: int, step: int, until: int) -> int:
-    """Return the devices for task i from a step until a slot, as bits.
-
-    NONE without room for that time.
-    """
+    """Return devices for task i from a step until a slot, as bits, or NONE."""
     for device in range(ahead.left.shape[1]):
         c.devices.least[c.e, device] = ahead.left[step, device]
     while step != NONE and ahead.slot[step] < until:
@@ -160,10 +145,7 @@ def has_room(c: Cluster, ahead: RoomAhead, i: int, step: int) -> bool:
 
 @compiled
 def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> int:
-    """Reserve room for task i on a server from slot `start` on.
-
-    It is for the expected stay. Returns the devices that it takes, as bits.
-    """
+    """Reserve room for task i's stay from slot `start`. Return its devices."""
     stay = expected_stay(c, ahead, i, server)
     devices = devices_ahead(c, ahead, i, server, step_at(ahead, server, start), start + stay) if has_devices(c) else 0
     change(c, ahead, i, server, start, start + stay, -1, devices)
@@ -172,10 +154,7 @@ def reserve(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int) -> in
 
 @apart
 def change(c: Cluster, ahead: RoomAhead, i: int, server: int, start: int, until: int, sign: int, devices: int) -> None:
-    """Add (sign = 1) or subtract (-1) task i's demand in a range.
-
-    The range is from slot `start` up to, but not including, `until`.
-    """
+    """Add (sign = 1) or subtract (-1) task i's demand in [start, until)."""
     step = step_at(ahead, server, start)
     end = step_at(ahead, server, until) if until < NEVER else NONE
     while step != end:
@@ -198,10 +177,7 @@ def step_before(ahead: RoomAhead, server: int, slot: int) -> int:
 
 @compiled
 def step_at(ahead: RoomAhead, server: int, slot: int) -> int:
-    """Return the step of a server that begins in `slot`.
-
-    It is inserted if there is none.
-    """
+    """Return a server's step that begins in `slot`, inserted if missing."""
     step = step_before(ahead, server, slot)
     if ahead.slot[step] == slot:
         return step
@@ -255,10 +231,7 @@ def hold_gang(c: Cluster, ahead: RoomAhead, i: int, start: int) -> bool:
 
 @apart
 def first_server_ahead(c: Cluster, ahead: RoomAhead, i: int, start: int) -> int:
-    """Return the first server with room for task i from `start` on.
-
-    The room is for its expected stay. NONE if there is none.
-    """
+    """Return the first server with room for task i's stay from `start`, or NONE."""
     for server in range(server_count(c)):
         step, until = step_before(ahead, server, start), start + expected_stay(c, ahead, i, server)
         if has_devices(c):
@@ -274,10 +247,7 @@ def first_server_ahead(c: Cluster, ahead: RoomAhead, i: int, start: int) -> int:
 
 @apart
 def reserve_gang(c: Cluster, ahead: RoomAhead, i: int) -> None:
-    """Reserve room for the gang of task i in the first possible slot.
-
-    Only slots in which room changes are tried.
-    """
+    """Reserve room for the gang of task i when all of it first fits."""
     start = now(c)
     while start < NEVER and not hold_gang(c, ahead, i, start):
         following = NEVER
@@ -293,10 +263,7 @@ def reserve_gang(c: Cluster, ahead: RoomAhead, i: int) -> None:
 
 @compiled
 def reserve_first(c: Cluster, ahead: RoomAhead, i: int) -> None:
-    """Reserve room for task i where it is expected first.
-
-    The lower index of equals. A task that fits nowhere gets none.
-    """
+    """Reserve task i's first expected room, if any: the lower index of equals."""
     best, best_slot = NONE, NEVER
     for server in range(server_count(c)):
         slot = earliest(c, ahead, i, server)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, level_of, new_count, new_task, place, row_of
-from packenv.cluster.linked_list import empty_lists, insert_in_order, link_type, unlink
 from packenv.cluster.locality import (
     RowsByHome,
     can_read,
@@ -24,7 +23,8 @@ from packenv.cluster.locality import (
     reads_take_room,
     rows_by_home,
 )
-from packenv.cluster.sorted_keys import SortedKeys, first_key, insert, remove, sorted_keys
+from packenv.cluster.records import empty_lists, insert_in_order, link_type, unlink
+from packenv.cluster.sorted_keys import SortedKeys, insert, remove, sorted_keys
 from packenv.cluster.whole_jobs.book import group_fits
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
@@ -39,10 +39,7 @@ JOB_BITS = 32
 
 
 class Backlog(Frame):
-    """The waiting tasks of one cluster: n rows, J jobs, G groups.
-
-    A group is the tasks of one job and phase with one demand vector.
-    """
+    """Waiting tasks of J jobs, in G groups by job, phase and demand."""
 
     job: Places  # (n,) job of each row
     group: Places  # (n,) group of each row
@@ -61,10 +58,7 @@ class Backlog(Frame):
 
 
 def backlog(jobs: Jobs, network: Network | None, servers: int) -> Backlog:
-    """Return the state before slot 0, with no waiting task.
-
-    `network`: distances between `servers` servers.
-    """
+    """Return the state without waiting tasks, for `servers` servers of a network."""
     n, job = len(jobs), job_numbers(jobs)
     phase = np.zeros(n, np.int64) if jobs.phase is None else np.unique(jobs.phase, return_inverse=True)[1].ravel()
     groups, group = distinct(np.column_stack([job, phase, jobs.demand]))
@@ -87,11 +81,6 @@ def backlog(jobs: Jobs, network: Network | None, servers: int) -> Backlog:
 
 
 @compiled
-def anything_waits(b: Backlog) -> bool:
-    return first_key(b.order, 0) != NONE
-
-
-@compiled
 def add_new(c: Cluster, b: Backlog) -> None:
     """Add the slot's eligible tasks that have not started."""
     for n in range(new_count(c)):
@@ -102,10 +91,7 @@ def add_new(c: Cluster, b: Backlog) -> None:
 
 @compiled
 def add(b: Backlog, row: int, i: int) -> None:
-    """Add a waiting row to its group and its home servers.
-
-    The row is task i of the pool. The lists are in row order.
-    """
+    """Add row (task i of the pool) to its group and home servers, in row order."""
     g, job = b.group[row], b.job[row]
     b.place[row] = i
     insert_in_order(b.links, b.ends[g], row)
@@ -147,10 +133,7 @@ def key_of(b: Backlog, job: int) -> int:
 
 @compiled
 def first_local(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """Return the job's first row that fits and has its data here.
-
-    Rows without homes count too. NONE if there is none.
-    """
+    """Return the job's first fitting row with its data here, or NONE."""
     row = NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
         if b.ends[g].head != NONE and group_fits(c, b, g, server):
@@ -183,10 +166,7 @@ def first_with_room_to_read(c: Cluster, b: Backlog, g: int, server: int) -> int:
 
 @compiled
 def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
-    """Return the job's first row that fits with data in the rack.
-
-    NONE if there is none. The cluster must have racks.
-    """
+    """Return the job's first fitting row with data in the rack, or NONE."""
     racks, rack, row = b.homes.racks, b.homes.rack[server], NONE
     for g in range(b.groups_of[job], b.groups_of[job + 1]):
         if has_homes(c) and b.ends[g].head != NONE and group_fits(c, b, g, server):
@@ -200,10 +180,7 @@ def first_in_rack(c: Cluster, b: Backlog, job: int, server: int) -> int:
 
 @compiled
 def distance(c: Cluster, row: int, server: int) -> int:
-    """Return the level of a row on a server: NODE, RACK or ANY.
-
-    Without a column `home` it is NODE.
-    """
+    """Return a row's level on a server: NODE (also without homes), RACK or ANY."""
     return level_of(c, row, server) if has_homes(c) else 0
 
 

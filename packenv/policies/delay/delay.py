@@ -24,7 +24,7 @@ from typing import NamedTuple
 from packenv.cluster import Cluster, Needs, row_of
 from packenv.errors import InputError
 from packenv.policies.delay.backlog import add_new, settle
-from packenv.policies.delay.server_offers import BY_TIME, Rules, Waits, offer_servers, report, waits, wake_later
+from packenv.policies.delay.server_offers import BY_TIME, OfferRules, Waits, offer_servers, report, waits, wake_later
 from packenv.policy import Setting, completes, schedules
 from packenv.workloads.network import NODE
 
@@ -46,8 +46,8 @@ class Delay(NamedTuple):
     paper: bool = False
 
     @property
-    def rule(self) -> Rules:
-        return Rules(self.skips, 0.0, self.paper)
+    def rule(self) -> OfferRules:
+        return OfferRules(self.skips, 0.0, self.paper)
 
     def needs(self, setting: Setting) -> Needs:
         if self.skips < BY_TIME:
@@ -79,8 +79,8 @@ class DelayDynamic(NamedTuple):
     paper: bool = False
 
     @property
-    def rule(self) -> Rules:
-        return Rules(BY_TIME, self.weight, self.paper)
+    def rule(self) -> OfferRules:
+        return OfferRules(BY_TIME, self.weight, self.paper)
 
     def needs(self, setting: Setting) -> Needs:
         if not 0 < self.weight <= 1:
@@ -98,8 +98,8 @@ class Fair(NamedTuple):
     """
 
     @property
-    def rule(self) -> Rules:
-        return Rules(0, 0.0, False)
+    def rule(self) -> OfferRules:
+        return OfferRules(0, 0.0, False)
 
     def needs(self, setting: Setting) -> Needs:
         return _needs("fair", setting, 0.0, 0.0)
@@ -114,14 +114,14 @@ def _needs(policy: str, setting: Setting, interval: float, rack: float) -> Needs
     return Needs(vectors=setting.capacity.shape[1] > 1, table=True, reads=True)
 
 
-@schedules(Rules)
-def schedule_delay(rules: Rules, cluster: Cluster, state: Waits) -> None:
+@schedules(OfferRules)
+def schedule_delay(rules: OfferRules, cluster: Cluster, state: Waits) -> None:
     add_new(cluster, state.tasks)
     wake_later(rules, cluster, state, offer_servers(rules, cluster, state))
 
 
-@completes(Rules)
-def complete_delay(rules: Rules, cluster: Cluster, state: Waits, task: int) -> None:
+@completes(OfferRules)
+def complete_delay(rules: OfferRules, cluster: Cluster, state: Waits, task: int) -> None:
     row = row_of(cluster, task)
     if row >= 0:
         settle(state.tasks, row)

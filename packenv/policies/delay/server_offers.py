@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from packenv.cluster import NONE, Cluster, new_count, new_task, now, remote_slots, row_of, server_count, wake_at
 from packenv.cluster.locality import reads_take_room
+from packenv.cluster.sorted_keys import first_key
 from packenv.cluster.state import NEVER
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.delay.backlog import (
     Backlog,
-    anything_waits,
     backlog,
     distance,
     first_fitting,
@@ -32,11 +32,8 @@ Ints = NDArray[np.int64]
 BY_TIME = -1
 
 
-class Rules(NamedTuple):
-    """Parameters of the compiled rule.
-
-    The intervals are in the state, because `DelayDynamic` changes them.
-    """
+class OfferRules(NamedTuple):
+    """Parameters of the compiled rule. The intervals are in the state."""
 
     skips: int  # offers that a job skips before it may launch anywhere; BY_TIME: it waits by intervals
     weight: float  # of a new reading in an interval; 0: intervals are fixed
@@ -44,10 +41,7 @@ class Rules(NamedTuple):
 
 
 class Waits(Frame):
-    """Waiting tasks, intervals, and the waits of J jobs.
-
-    n rows, L servers.
-    """
+    """Waiting tasks (n), intervals, and waits of J jobs on L servers."""
 
     tasks: Backlog
     racks: int  # 1 if the cluster has racks
@@ -90,7 +84,7 @@ def waits(setting: Setting, interval: float, rack: float) -> Waits:
 
 
 @compiled
-def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
+def report(rules: OfferRules, cluster: Cluster, state: Waits, row: int) -> None:
     """Move the interval of a completed row's phase towards its overhead."""
     interval = state.interval[state.tasks.phase[state.tasks.group[row]]]
     off_rack = state.racks and state.ran[row] == ANY
@@ -103,7 +97,7 @@ def report(rules: Rules, cluster: Cluster, state: Waits, row: int) -> None:
 
 
 @compiled
-def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
+def offer_servers(rules: OfferRules, cluster: Cluster, state: Waits) -> int:
     """Offer all servers in index order; count those that all jobs refused.
 
     They are in `open`. Unless offers are counted, a server without completions in this slot is offered only to jobs that
@@ -112,7 +106,7 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
     changed = note_changed(rules, cluster, state)
     count = 0
     for server in range(server_count(cluster)):
-        if not anything_waits(state.tasks):
+        if first_key(state.tasks.order, 0) == NONE:  # nothing waits
             return 0
         if not has_room(cluster, state, server):
             continue
@@ -128,11 +122,8 @@ def offer_servers(rules: Rules, cluster: Cluster, state: Waits) -> int:
 
 
 @compiled
-def note_changed(rules: Rules, cluster: Cluster, state: Waits) -> bool:
-    """Mark jobs with new tasks or an expired interval.
-
-    Returns whether there are any.
-    """
+def note_changed(rules: OfferRules, cluster: Cluster, state: Waits) -> bool:
+    """Mark jobs with new tasks or an expired interval. True if any."""
     changed = False
     for n in range(new_count(cluster)):
         i = new_task(cluster, n)
@@ -160,7 +151,7 @@ def has_room(cluster: Cluster, state: Waits, server: int) -> bool:
 
 
 @compiled
-def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
+def offer(rules: OfferRules, cluster: Cluster, state: Waits, server: int, to_all: bool) -> bool:
     """Offer a server once to the jobs, in fair order.
 
     Returns whether a job launched a task. Without `to_all`, unchanged jobs that already wait are left out, because they would
@@ -180,11 +171,8 @@ def offer(rules: Rules, cluster: Cluster, state: Waits, server: int, to_all: boo
 
 
 @compiled
-def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
-    """Return the row that a job launches on a server.
-
-    NONE if nothing fits, or if the job waits. Waiting counts as a skip.
-    """
+def choice(rules: OfferRules, cluster: Cluster, state: Waits, job: int, server: int) -> int:
+    """Return the row that a job launches here, or NONE. Waiting is a skip."""
     tasks = state.tasks
     row = first_local(cluster, tasks, job, server)
     if row != NONE:
@@ -206,7 +194,7 @@ def choice(rules: Rules, cluster: Cluster, state: Waits, job: int, server: int) 
 
 
 @compiled
-def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
+def allowed(rules: OfferRules, cluster: Cluster, state: Waits, job: int) -> int:
     """Return the widest level for launches now: NODE, RACK or ANY."""
     level = state.level[job]
     if level == ANY or rules.skips >= 0:
@@ -221,10 +209,7 @@ def allowed(rules: Rules, cluster: Cluster, state: Waits, job: int) -> int:
 
 @compiled
 def patience(state: Waits, job: int, level: int) -> float:
-    """Return the slots before a job may launch on `level`.
-
-    It depends on the level that the job keeps. `level` is RACK or ANY.
-    """
+    """Return the slots before a job may launch on `level`, RACK or ANY."""
     interval = state.interval[phase_of(state.tasks, job)]
     if state.level[job] == RACK:
         return interval[1]
@@ -232,11 +217,8 @@ def patience(state: Waits, job: int, level: int) -> float:
 
 
 @compiled
-def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
-    """Launch a row on a server, and end the wait of its job.
-
-    Records level, overhead and delay.
-    """
+def begin(rules: OfferRules, cluster: Cluster, state: Waits, job: int, row: int, server: int) -> None:
+    """Launch a row and end its job's wait. Record level, overhead, delay."""
     level = distance(cluster, row, server)
     state.ran[row], state.overhead[row] = level, remote_slots(cluster, row, server)
     state.delayed[row] = 0 if state.begin[job] == NONE else now(cluster) - state.begin[job]
@@ -249,7 +231,7 @@ def begin(rules: Rules, cluster: Cluster, state: Waits, job: int, row: int, serv
 
 
 @compiled
-def wake_later(rules: Rules, cluster: Cluster, state: Waits, count: int) -> None:
+def wake_later(rules: OfferRules, cluster: Cluster, state: Waits, count: int) -> None:
     """Set a timer for the first slot with a wider launch.
 
     It is for the `count` servers in `open`. If offers are counted, that is the next slot. It is also the next slot for a job that
@@ -289,10 +271,7 @@ def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
 
 @compiled
 def fits_behind(cluster: Cluster, state: Waits, job: int, count: int, last: int) -> bool:
-    """Return whether the job fits on an open server behind `last`.
-
-    Only the first `count` servers in `open` count.
-    """
+    """Return whether the job fits on one of `count` open servers behind `last`."""
     n = count - 1
     while n >= 0 and state.open[n] > last:
         if first_fitting(cluster, state.tasks, job, state.open[n]) != NONE:

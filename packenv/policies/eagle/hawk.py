@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from packenv.cluster import Needs
 from packenv.errors import InputError
 from packenv.policies.eagle.probing import ServerQueues
-from packenv.policies.eagle.probing_state import Probing, Rules, probing
+from packenv.policies.eagle.probing_state import Probing, SystemRules, probing
 from packenv.policy import Setting, name_of
 from packenv.results.job_times import job_numbers, mean_durations
 
@@ -38,10 +38,7 @@ System = TypeVar("System", bound=type)
 
 
 def probing_system(kind: System) -> System:
-    """Give a class the parts that all five systems share.
-
-    These are the compiled `rule`, and needs: jobs and estimated durations.
-    """
+    """Give a class the parts that all five systems share: rule and needs."""
     shared: Any = kind
     shared.rule = ServerQueues()
     shared.needs = lambda self, setting: Needs(vectors=setting.capacity.shape[1] > 1, table=True, durations=True)
@@ -149,10 +146,7 @@ class Yaq(NamedTuple):
 
 
 class _Jobs:
-    """Jobs and servers as a system sees them before slot 0.
-
-    Raises InputError for parameters out of range.
-    """
+    """Jobs and servers as a system sees them before slot 0 (InputError)."""
 
     def __init__(self, policy: Any, setting: Setting, seed: int) -> None:
         self.name = name_of(policy)
@@ -179,10 +173,7 @@ class _Jobs:
             raise InputError(f"{self.name}: {knob} must lie between {least} and {most:g}{where}, not {value:g}")
 
     def _slots(self, capacity: Ints) -> Ints:
-        """Return the tasks that each server can run at once, (L,).
-
-        Raises InputError if the largest task does not fit in each.
-        """
+        """Return the tasks that each server can run, (L,), or raise InputError."""
         largest = self.table.demand.max(axis=0)
         slots = np.asarray((capacity[:, largest > 0] // largest[largest > 0]).min(axis=1))
         if (slots < 1).any():
@@ -210,14 +201,11 @@ class _Jobs:
             raise InputError(f"{self.name}: reserved={reserved:g} of {servers} servers leaves none to long jobs")
 
     def probing(self, threshold: float = 0.0, **rules: Any) -> Probing:
-        probe_rules = Rules(delay=self.delay, general=self.general, **rules)
+        probe_rules = SystemRules(delay=self.delay, general=self.general, **rules)
         seed = self.seed if probe_rules.ratio > 0 else 0  # without probes nothing is drawn
         return probing(self.table, self.mean[self.job], self.central[self.job], threshold, self.slots, probe_rules, seed)
 
 
 def share_of(servers: int, share: float) -> int:
-    """Return a share of the servers, rounded down.
-
-    A floating-point number just below a whole number counts as that number.
-    """
+    """Return a share of the servers, rounded down but for floating-point errors."""
     return math.floor(share * servers + 1e-9)

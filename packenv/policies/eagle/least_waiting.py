@@ -25,10 +25,7 @@ ABSENT = 2**62
 
 
 class LeastWaiting(Frame):
-    """Servers 0 to L - 1 of at most S slots, in trees.
-
-    Server w with k tasks within their estimates is in tree first[w] + k.
-    """
+    """Trees of servers: w with k tasks within estimates is in first[w] + k."""
 
     key: Ints  # (trees, 2 M) numerator + k · now at leaf M + server, ABSENT if not in the tree; inner nodes: least below
     fall: Ints  # (trees,) k of each tree
@@ -94,10 +91,7 @@ def first_least(waiting: LeastWaiting, tree: int) -> int:
 
 @compiled
 def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
-    """Move a server with exceeded estimates to its right tree.
-
-    Returns whether it moved.
-    """
+    """Move a server with exceeded estimates to its right tree. True if moved."""
     ends, k = waiting.end, 0
     for n in range(waiting.within[server]):
         k += ends[server, n] > now
@@ -113,12 +107,6 @@ def outlived(waiting: LeastWaiting, server: int, now: int) -> bool:
     waiting.within[server] = k
     put_in(waiting, server, work)
     return True
-
-
-@compiled
-def note_placed(waiting: LeastWaiting, server: int, estimate: int) -> None:
-    """Record that a task was sent to a server."""
-    put_in(waiting, server, remove_server(waiting, server) + estimate)
 
 
 @compiled

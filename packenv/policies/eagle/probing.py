@@ -27,10 +27,10 @@ from packenv.cluster import (
     started_in,
     wake_at,
 )
-from packenv.cluster.linked_list import connect
+from packenv.cluster.records import connect
 from packenv.cluster.whole_jobs.book import free_of
 from packenv.compiled.decorators import compiled
-from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_placed, note_started
+from packenv.policies.eagle.least_waiting import least_loaded, note_completed, note_started, put_in, remove_server
 from packenv.policies.eagle.probing_state import Probing, below, forget, join, leave, new_entry, send
 from packenv.policy import completes, schedules
 
@@ -64,17 +64,12 @@ def shortest(p: Probing, server: int) -> int:
             patience = min(patience, job.patience - entry.passed)
         k = following
     if chosen != NONE:
-        pass_all(p, p.queue[server].head, chosen)
+        # Charge the chosen entry's estimate to all entries it overtakes.
+        k = p.queue[server].head
+        while k != chosen:
+            p.entry[k].passed += p.row[p.entry[chosen].job].estimate
+            k = p.entry[k].next
     return chosen
-
-
-@compiled
-def pass_all(p: Probing, first: int, chosen: int) -> None:
-    """Charge the chosen entry's estimate to all entries it overtakes."""
-    k = first
-    while k != chosen:
-        p.entry[k].passed += p.row[p.entry[chosen].job].estimate
-        k = p.entry[k].next
 
 
 # Kinds of messages, and the kind that follows each: a round of probes leads to its rejections, and these to the next round.
@@ -83,18 +78,12 @@ FOLLOWING = (NONE, REJECTED, SECOND_ROUND, REJECTED_AGAIN, THIRD_ROUND, NONE, NO
 
 
 class ServerQueues(NamedTuple):
-    """Parameters of the compiled rule of all five systems: none.
-
-    Their differences are in their state.
-    """
+    """Parameters of the compiled rule of all five systems: none."""
 
 
 @completes(ServerQueues)
 def complete(policy: ServerQueues, c: Cluster, p: Probing, i: int) -> None:
-    """Count the completion of a centrally placed task.
-
-    Servers react in `schedule`, after all completions of the slot.
-    """
+    """Count a centrally placed task's completion. Servers react in `schedule`."""
     row = row_of(c, i)
     if row < 0 or p.row[row].central == 0:
         return
@@ -127,10 +116,7 @@ def next_message(p: Probing) -> Any:
 
 @compiled
 def submit(c: Cluster, p: Probing) -> None:
-    """Schedule the tasks that became eligible in this slot.
-
-    The tasks of one job go together, jobs in the order of their first rows.
-    """
+    """Schedule the newly eligible tasks, job by job in row order."""
     # link the new tasks of each job
     for n in range(new_count(c)):
         i = new_task(c, n)
@@ -157,15 +143,12 @@ def submit(c: Cluster, p: Probing) -> None:
 
 @compiled
 def place_centrally(c: Cluster, p: Probing, job: int) -> None:
-    """Send each task of a job to the least loaded server.
-
-    This is LWL. It takes a snapshot if state is shared.
-    """
+    """Send each task of a job to the least loaded server (LWL)."""
     row = job
     while row != NONE:
         task = p.row[row]
         task.server = least_loaded(p.waiting, now(c))
-        note_placed(p.waiting, task.server, task.estimate)
+        put_in(p.waiting, task.server, remove_server(p.waiting, task.server) + task.estimate)
         p.queue[task.server].placed += 1
         p.loaded[task.server >> 6] |= 1 << (task.server & 63)
         row = task.next
@@ -202,10 +185,7 @@ def deliver(c: Cluster, p: Probing) -> None:
 
 @compiled
 def enqueue_central(c: Cluster, p: Probing, job: int) -> None:
-    """Put centrally placed tasks into their servers' queues.
-
-    The snapshot of the central scheduler comes with them.
-    """
+    """Queue centrally placed tasks, with the central scheduler's snapshot."""
     row = job
     while row != NONE:
         server = p.row[row].server
@@ -278,10 +258,7 @@ def receive_reply(c: Cluster, p: Probing, server: int, job: int, k: int, row: in
 
 @compiled
 def has_free_slot(c: Cluster, p: Probing, server: int) -> bool:
-    """Return whether a slot is free and holds the largest task.
-
-    Jobs in service at the start may be larger than a slot.
-    """
+    """Return whether a slot is free and holds the largest task."""
     reserved = p.queue[server].reserved
     if jobs_in(c, server) + reserved >= p.queue[server].slots:
         return False
@@ -315,10 +292,7 @@ def serve(c: Cluster, p: Probing, server: int) -> None:
 
 @compiled
 def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
-    """Start a task on a server.
-
-    The central scheduler learns of its own tasks immediately.
-    """
+    """Start a task. The central scheduler learns of its own immediately."""
     if p.row[row].central:
         note_started(p.waiting, server, p.row[row].estimate, now(c))
         p.queue[server].running += 1
@@ -327,10 +301,7 @@ def begin(c: Cluster, p: Probing, row: int, server: int) -> None:
 
 @compiled
 def steal(c: Cluster, p: Probing, thief: int) -> None:
-    """Let an idle server steal probes from a random general server.
-
-    It tries up to `attempts` servers (Hawk).
-    """
+    """Let an idle server steal probes from up to `attempts` random servers."""
     queue = p.queue[thief]
     if p.attempts == 0 or queue.head != NONE or queue.stolen != NONE or not has_free_slot(c, p, thief):
         return

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.cluster import NONE
-from packenv.cluster.linked_list import append, unlink
+from packenv.cluster.records import append, unlink
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.jobs import Jobs
@@ -83,7 +83,7 @@ message_type = np.dtype(
 
 
 @dataclass(frozen=True)
-class Rules:
+class SystemRules:
     """The rules in which the five systems differ; times in slots."""
 
     delay: int  # slots that every message takes
@@ -100,7 +100,7 @@ class Rules:
 class Probing(Frame):
     """L servers, n rows of the table, D resources.
 
-    The first fields are those of `Rules`.
+    The first fields are those of `SystemRules`.
     """
 
     delay: int
@@ -131,7 +131,13 @@ class Probing(Frame):
 
 
 def probing(
-    jobs: Jobs, mean: NDArray[np.float64], central: NDArray[np.bool_], patience: float, slots: Ints, rules: Rules, seed: int
+    jobs: Jobs,
+    mean: NDArray[np.float64],
+    central: NDArray[np.bool_],
+    patience: float,
+    slots: Ints,
+    rules: SystemRules,
+    seed: int,
 ) -> Probing:
     """Return the state before slot 0.
 
@@ -185,10 +191,7 @@ def probing(
 
 
 def most_submissions(jobs: Jobs, of: NDArray[np.bool_] | None = None) -> int:
-    """Bound the number of submissions in a run.
-
-    A submission is a set of tasks that become eligible together. `of` (n,): rows counted.
-    """
+    """Bound the sets of tasks, of rows `of` (n,), that become eligible together."""
     rows = np.ones(len(jobs), np.bool_) if of is None else of
     if jobs.predecessors is not None or not rows.any():
         return int(rows.sum())
@@ -205,10 +208,7 @@ def below(p: Probing, n: int) -> int:
 
 @compiled
 def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NONE, row: int = NONE) -> None:
-    """Append a message, due `delay` slots from now.
-
-    All messages take equally long, so the ring buffer is sorted by due slot.
-    """
+    """Append a message, due `delay` slots from now, after all others."""
     message = p.message[p.sent & (len(p.message) - 1)]
     message.due, message.kind, message.server, message.job, message.entry, message.row = (
         now + p.delay,
@@ -223,10 +223,7 @@ def send(p: Probing, now: int, kind: int, server: int, job: int, entry: int = NO
 
 @compiled
 def new_entry(p: Probing, job: int, row: int) -> int:
-    """Return the index of a new entry, in no queue yet.
-
-    It is for a bound task, or for a probe if `row` is NONE.
-    """
+    """Return a new entry, in no queue yet. A probe if `row` is NONE."""
     k = p.free[0]
     if k == NONE:
         k = p.fresh

@@ -41,7 +41,7 @@ REASONS = (
 LACKS_BOTH, LACKS_DEVICES, LACKS_CPU, SATISFIED, NOT_ACCEPTED, NONE_NEEDED, NONE_NEEDED_LACKS_CPU = range(len(REASONS))
 
 
-class Shapes(Frame):
+class TaskShapes(Frame):
     """T shapes of tasks, the most frequent first."""
 
     cpu: Ints  # (T,) of any unit, that of the servers
@@ -52,11 +52,8 @@ class Shapes(Frame):
     total: int  # tasks of all of them
 
 
-def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: float = COVERED) -> Shapes:
-    """Return the most frequent shapes that cover a share of the tasks.
-
-    Of equally frequent shapes the larger one comes first.
-    """
+def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: float = COVERED) -> TaskShapes:
+    """Return the most frequent shapes covering a share of tasks, larger first."""
     columns = np.stack([cpu, share, count, kinds], axis=1).astype(np.int64)
     shapes, weight = np.unique(columns, axis=0, return_counts=True)
     order = np.lexsort((*shapes.T[::-1], weight))[::-1]
@@ -64,24 +61,18 @@ def frequent_shapes(cpu: Ints, share: Ints, count: Ints, kinds: Ints, covered: f
     order = order[before < covered * len(columns)]
     parts = [np.ascontiguousarray(column) for column in shapes[order].T]
     weight = weight[order].astype(np.int64)
-    return Shapes(cpu=parts[0], share=parts[1], count=parts[2], kinds=parts[3], weight=weight, total=int(weight.sum()))
+    return TaskShapes(cpu=parts[0], share=parts[1], count=parts[2], kinds=parts[3], weight=weight, total=int(weight.sum()))
 
 
 def needs_of_devices(jobs: Jobs, whole: int = WHOLE) -> tuple[Ints, Ints, Ints]:
-    """Return each row's device share, device count and kinds, (n,).
-
-    The share is `whole` for whole devices. Kinds are bits.
-    """
+    """Return each row's device share (or `whole`), count and kinds as bits, (n,)."""
     assert jobs.devices is not None
     number, share, kinds = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
     return np.where(number == 0, 0, np.where(share == 0, whole, share)), number, np.where(kinds == 0, ANY_KIND, kinds)
 
 
 def kind_bits(devices: Ints) -> Ints:
-    """Return each server's device kind as a bit, (L,).
-
-    `devices` (L, 3) is `Servers.devices`.
-    """
+    """Return each server's device kind as a bit, (L,), from `Servers.devices`."""
     return np.asarray(np.int64(1) << np.where(devices[:, MODEL] >= 0, devices[:, MODEL], NO_NAME))
 
 
@@ -92,11 +83,8 @@ def cpu_of(workload: Workload) -> int:
 
 
 @compiled
-def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: int) -> int:
-    """Return the reason, of REASONS, for shape `t` on a server.
-
-    It depends on the free cpu, and on the rest of each device.
-    """
+def reason_of(shapes: TaskShapes, t: int, cpu: int, left: Ints, devices: int, kind: int) -> int:
+    """Return why shape `t` cannot use the free cpu and devices (REASONS)."""
     enough_cpu = cpu >= shapes.cpu[t]
     share = shapes.share[t]
     if share == 0:
@@ -112,11 +100,8 @@ def reason_of(shapes: Shapes, t: int, cpu: int, left: Ints, devices: int, kind: 
 
 
 @compiled
-def stranded(shapes: Shapes, t: int, reason: int, left: Ints, devices: int, idle: int) -> int:
-    """Return the milli of devices that shape `t` cannot use.
-
-    That is all idle room, unless the shape is satisfied.
-    """
+def stranded(shapes: TaskShapes, t: int, reason: int, left: Ints, devices: int, idle: int) -> int:
+    """Return the idle milli that shape `t` cannot use: all, unless satisfied."""
     if reason != SATISFIED:
         return idle
     amount = 0
@@ -136,7 +121,7 @@ def idle_of(left: Ints, devices: int) -> int:
 
 
 @compiled
-def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
+def fragmentation(shapes: TaskShapes, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
     """Return F of a server, in milli times `shapes.total`.
 
     F sums the stranded milli of each shape, times the tasks with that shape.
@@ -154,11 +139,8 @@ def fragmentation(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
 
 
 @compiled
-def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int, sign: int, amounts: Ints) -> None:
-    """Add F of a server, times `sign`, to the seven reasons' amounts.
-
-    Amounts (7,) are in milli times `shapes.total`.
-    """
+def add_by_reason(shapes: TaskShapes, cpu: int, left: Ints, devices: int, kind: int, sign: int, amounts: Ints) -> None:
+    """Add sign · F of a server to (7,) reasons, in milli · `shapes.total`."""
     idle = idle_of(left, devices)
     if idle > 0:
         for t in range(len(shapes.weight)):
@@ -167,20 +149,14 @@ def add_by_reason(shapes: Shapes, cpu: int, left: Ints, devices: int, kind: int,
 
 
 class FragmentationOverTime(NamedTuple):
-    """Unusable devices on all servers over time.
-
-    Entry k holds from slot[k] up to slot[k + 1].
-    """
+    """Unusable devices over time. Entry k holds from slot[k] to slot[k + 1]."""
 
     slot: Ints  # (k + 1,)
     shares: NDArray[np.float64]  # (k, 7) of all devices, by REASONS
 
 
 def has_fragmentation(workload: Workload) -> bool:
-    """Return whether F is defined on a workload's servers.
-
-    They must be empty at first, and have devices of one capacity.
-    """
+    """Return whether servers are empty at first, with devices of one capacity."""
     devices = workload.servers.devices
     if not workload.has_devices or devices is None or begins_busy(workload):
         return False
@@ -220,7 +196,7 @@ def fragmentation_over_time(result: Result, workload: Workload) -> Fragmentation
 
 
 @compiled
-def add_changes(shapes: Shapes, free: Ints, left: Ints, number: Ints, kind: Ints, changes: Ints, amounts: Ints) -> None:
+def add_changes(shapes: TaskShapes, free: Ints, left: Ints, number: Ints, kind: Ints, changes: Ints, amounts: Ints) -> None:
     """Add F at first, and its changes, to the amounts (k, 7).
 
     Units are devices times `shapes.total`. `free` (L,) cpu and `left` (L, M) of empty servers. Changes (c, 6): row of the

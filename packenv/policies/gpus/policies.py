@@ -31,7 +31,7 @@ from packenv.experimental import experimental
 from packenv.jobs import HOW_MANY, WHOLE
 from packenv.policies.gpus.fragmentation import WHOLE as MILLI
 from packenv.policies.gpus.fragmentation import Ints, cpu_of, frequent_shapes, kind_bits, needs_of_devices
-from packenv.policies.gpus.ranking import NOT_HERE, Ranking, Requests, choose, device_for, note_change, ranking, score_now
+from packenv.policies.gpus.ranking import NOT_HERE, GpuRequests, Ranking, choose, device_for, note_change, ranking, score_now
 from packenv.policies.gpus.scores import BEST_FIT, CLUSTERING, DOT_PRODUCT, FGD, PACKING, RANDOM, TIES
 from packenv.policy import Setting, completes, schedules
 
@@ -126,7 +126,7 @@ def placing(setting: Setting, score: int, ties: str, seed: int, beside: float = 
     cpu, (milli, number, kinds) = cpu_of(setting.workload), needs_of_devices(jobs)
     distinct, of = np.unique(np.column_stack([jobs.demand, milli, number, kinds]), axis=0, return_inverse=True)
     demand, rest = np.ascontiguousarray(distinct[:, :-3]), [np.ascontiguousarray(column) for column in distinct[:, -3:].T]
-    requests = Requests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
+    requests = GpuRequests(demand=demand, share=rest[0], count=rest[1], kinds=rest[2])
     shapes, devices = frequent_shapes(jobs.demand[:, cpu], milli, number, kinds), servers.devices
     of_servers = ranking(
         score, TIES.index(ties), requests, shapes, setting.capacity, cpu, devices[:, HOW_MANY], kind_bits(devices), seed, beside

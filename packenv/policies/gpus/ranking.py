@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
-from packenv.policies.gpus.fragmentation import WHOLE, Ints, Shapes, fragmentation, idle_of
+from packenv.policies.gpus.fragmentation import WHOLE, Ints, TaskShapes, fragmentation, idle_of
 from packenv.policies.gpus.scores import (
     AT_RANDOM,
     BEST_FIT,
@@ -40,7 +40,7 @@ Words = NDArray[np.uint64]
 NOT_HERE = -1.0  # the score of a server that has no room
 
 
-class Requests(Frame):
+class GpuRequests(Frame):
     """N different requests of tasks: D resources, and devices."""
 
     demand: Ints  # (N, D)
@@ -54,8 +54,8 @@ class Ranking(Frame):
 
     score: int  # number in SCORES
     ties: int  # number in TIES
-    requests: Requests
-    shapes: Shapes  # of which F is taken
+    requests: GpuRequests
+    shapes: TaskShapes  # of which F is taken
     beside: NDArray[np.float64]  # (1,) weight of what is idle beside a shape that is satisfied
     cpu: int  # number of the resource
     devices: Ints  # (L,)
@@ -78,8 +78,8 @@ class Ranking(Frame):
 def ranking(
     score: int,
     ties: int,
-    requests: Requests,
-    shapes: Shapes,
+    requests: GpuRequests,
+    shapes: TaskShapes,
     capacity: Ints,
     cpu: int,
     devices: Ints,
@@ -123,10 +123,7 @@ def ranking(
 
 @compiled
 def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
-    """Return the server for a request; −1 if none has room.
-
-    `free` (B, L, D) and `left` (B, L, M) of cluster `e`.
-    """
+    """Return the server for a request in free (B, L, D), left (B, L, M), or −1."""
     best, server, equal, tightest = NOT_HERE, -1, 0, 0.0
     for n in range(len(r.order)):
         s = r.order[n]
@@ -148,10 +145,7 @@ def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
 
 @compiled
 def score_now(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
-    """Return a server's score, computed again if the server changed.
-
-    NOT_HERE without room.
-    """
+    """Return a server's score, renewed if it changed. NOT_HERE without room."""
     if r.known[request, server] != r.changes[server]:
         r.value[request, server] = score_of(r, request, server, free, left, e)
         r.known[request, server] = r.changes[server]
@@ -194,10 +188,7 @@ def fit_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) 
 
 @compiled
 def score_of(r: Ranking, request: int, server: int, free: Any, left: Any, e: int) -> float:
-    """Return the score of a server, and set `device`.
-
-    NOT_HERE without room.
-    """
+    """Return a server's score and set `device`. NOT_HERE without room."""
     for d in range(r.requests.demand.shape[1]):
         if r.requests.demand[request, d] > free[e, server, d]:
             return NOT_HERE
@@ -242,10 +233,7 @@ def fgd_of(r: Ranking, request: int, server: int, cpu: int) -> float:
 
 @compiled
 def device_for(r: Ranking, request: int, server: int, left: Any, e: int) -> int:
-    """Return the chosen server's device for a share.
-
-    −1 for tasks without a share.
-    """
+    """Return the chosen server's device for a share, else −1."""
     share = r.requests.share[request]
     if not 0 < share < WHOLE:
         return -1

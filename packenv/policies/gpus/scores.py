@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from packenv.compiled.decorators import compiled
-from packenv.policies.gpus.fragmentation import WHOLE, Ints, Shapes, fragmentation
+from packenv.policies.gpus.fragmentation import WHOLE, Ints, TaskShapes, fragmentation
 
 SCORES = ("fgd", "best-fit", "dot-product", "gpu-packing", "gpu-clustering", "random")
 FGD, BEST_FIT, DOT_PRODUCT, PACKING, CLUSTERING, RANDOM = range(len(SCORES))
@@ -31,10 +31,7 @@ NO_CLASS = -1
 
 @compiled
 def class_of(share: int, count: int) -> int:
-    """Return the class of a task for `gpu-clustering`.
-
-    0 with a share, else its number of devices, at most CLASSES − 1.
-    """
+    """Return a task's class: 0 with a share, else its devices < CLASSES."""
     if share == 0:
         return NO_CLASS
     return 0 if share < WHOLE else min(count, CLASSES - 1)
@@ -42,10 +39,7 @@ def class_of(share: int, count: int) -> int:
 
 @compiled
 def accepts(left: Ints, devices: int, kind: int, share: int, count: int, kinds: int) -> bool:
-    """Return whether a server's devices have room for a task.
-
-    A task may accept some kinds only, even if it needs no device.
-    """
+    """Return whether a server's devices have room. Kinds count even without devices."""
     if kinds & kind == 0:
         return False
     if share == 0:
@@ -58,10 +52,7 @@ def accepts(left: Ints, devices: int, kind: int, share: int, count: int, kinds: 
 
 @compiled
 def tightest_device(left: Ints, devices: int, share: int) -> int:
-    """Return the device with the least room that holds a share.
-
-    The first of equals.
-    """
+    """Return the first device with the least room that holds a share."""
     best = -1
     for d in range(devices):
         if left[d] >= share and (best < 0 or left[d] < left[best]):
@@ -83,23 +74,17 @@ def take(left: Ints, devices: int, share: int, count: int, device: int) -> None:
 
 
 @compiled
-def fgd_after(shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
-    """Return 100·σ of the drop in F after a task joins.
-
-    F is in devices.
-    """
+def fgd_after(shapes: TaskShapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float) -> float:
+    """Return 100·σ of the drop in F (devices) after a task joins."""
     less = before - fragmentation(shapes, cpu, left, devices, kind, beside)
     return 100.0 / (1.0 + math.exp(-less / (shapes.total * 1000.0)))
 
 
 @compiled
 def fgd_device(
-    shapes: Shapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float, share: int, exact: bool
+    shapes: TaskShapes, before: float, cpu: int, left: Ints, devices: int, kind: int, beside: float, share: int, exact: bool
 ) -> tuple[float, int]:
-    """Return the best device for a share, and its score.
-
-    The first of equals. `cpu`: free cpu after the task.
-    """
+    """Return the first best device for a share, and its score."""
     best, chosen = -1.0, -1
     for d in range(devices):
         if left[d] >= share and first_with(left, d):
@@ -115,10 +100,7 @@ def fgd_device(
 
 @compiled
 def first_with(left: Ints, d: int) -> bool:
-    """Return whether no earlier device has equal room.
-
-    Devices with equal room have the same score.
-    """
+    """Return whether no earlier device has equal room, hence equal score."""
     for other in range(d):
         if left[other] == left[d]:
             return False
@@ -136,10 +118,7 @@ def best_fit_score(cpu: int, idle: int, needs_cpu: int, needs: int, most_cpu: in
 
 @compiled
 def dot_product_score(cpu: int, idle: int, needs_cpu: int, needs: int, most_cpu: int, most_idle: int) -> float:
-    """Return a high score for a small alignment of need and rest.
-
-    Tetris takes the largest alignment.
-    """
+    """Return a high score for a small alignment, unlike Tetris."""
     return 100.0 * (1.0 - ((cpu / most_cpu) * (needs_cpu / most_cpu) + (idle / most_idle) * (needs / most_idle)) / 2.0)
 
 
@@ -160,9 +139,6 @@ def packing_score(left: Ints, devices: int, share: int, count: int) -> float:
 
 @compiled
 def clustering_score(idle: int, most_idle: int, alike: int, classes: int) -> float:
-    """Prefer servers with this class alone, then mixed, empty, others.
-
-    Then the fuller server. `alike`: tasks of this class on it. `classes`: number of classes on it.
-    """
+    """Prefer servers with this class alone, then mixed, empty, others. Then fuller."""
     base = (75 if classes == 1 else 50) if alike > 0 else (25 if classes == 0 else 0)
     return float(base + 25 * (most_idle - idle) // most_idle)

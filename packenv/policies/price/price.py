@@ -18,21 +18,26 @@ from packenv.cluster.whole_jobs.book import JobBook, job_book, note_new
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.price.job_order import table_needs
-from packenv.policies.price.merit_ranking import Floats, Ranking, best_group, best_kind, look_for_room, ranking, start_first
+from packenv.policies.price.job_order import (
+    Floats,
+    GroupRanking,
+    best_group,
+    best_kind,
+    look_for_room,
+    ranking,
+    start_first,
+    table_needs,
+)
 from packenv.policy import Setting, schedules
 
 Ints = NDArray[np.int64]
 
 
 class PriceState(Frame):
-    """State for D resources, N jobs, n rows, G groups, K kinds.
-
-    Servers of equal capacity are one kind.
-    """
+    """State for D resources, N jobs, n rows, G groups, K capacities."""
 
     book: JobBook
-    ranking: Ranking
+    ranking: GroupRanking
     # derived from the table and the servers, constant during a run
     capacity: Ints  # (K, D) units
     value: Floats  # (N,) U of each phase of a job
@@ -123,10 +128,7 @@ def schedule_price(policy: Price, cluster: Cluster, state: PriceState) -> None:
 
 @compiled
 def note_jobs(c: Cluster, state: PriceState) -> None:
-    """Add the phases of new jobs to S.
-
-    Jobs are numbered by arrival. The welfare of newly ready rows starts at 0.
-    """
+    """Add the phases of new jobs to S. Welfare starts at 0."""
     book = state.book
     for row in range(state.arrived[0], c.head[c.e].next_row):
         j = book.job[book.group[row]]
@@ -145,10 +147,7 @@ def note_jobs(c: Cluster, state: PriceState) -> None:
 
 @compiled
 def score(state: PriceState, c: float) -> None:
-    """Set the merits U − Waste + Welfare of all groups (eq. 15–18).
-
-    They are those of the first task of every waiting group.
-    """
+    """Set all groups' U − Waste + Welfare, of first waiting tasks (eq. 15–18)."""
     book, ranks = state.book, state.ranking
     for n in range(book.count[0]):
         g = book.active[n]

@@ -44,16 +44,12 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.compiled.decorators import apart, compiled
-from packenv.policies.random_requirements.guarantees import in_model, share_below
-from packenv.policies.random_requirements.stalling import stall_half_empty
+from packenv.policies.random_requirements.stalling import in_model, share_below, stall_half_empty
 from packenv.policy import Setting, schedules, takes_over
 
 
 def _needs(setting: Setting, scalar: int, stall: bool) -> Needs:
-    """Return the orders to keep.
-
-    `scalar` for one resource. For several, groups of tasks with equal demand vectors.
-    """
+    """Return `scalar` orders for one resource, else groups by demand."""
     vectors = setting.capacity.shape[1] > 1
     orders = BY_DEMAND | BY_QUEUE if vectors else scalar
     return Needs(orders=orders | (BY_SIZE if stall else 0), vectors=vectors, rejects=True, devices=vectors)
@@ -85,7 +81,8 @@ def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> No
         start_gangs(cluster)
     for n in range(freed_count(cluster)):
         fill(cluster, freed_server(cluster, n))
-    if cluster.orders & BY_DEMAND or smallest_fits(cluster):
+    # In a long queue even the smallest task rarely fits.
+    if cluster.orders & BY_DEMAND or (waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)):
         place_new(cluster)
     if policy.stall:
         stall_half_empty(cluster)
@@ -93,20 +90,14 @@ def schedule_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> No
 
 @takes_over(BestFit)
 def take_over_best_fit(policy: BestFit, cluster: Cluster, state: tuple[()]) -> None:
-    """Fill all servers once.
-
-    Later slots fill only servers with completions, so no waiting task may fit on another one.
-    """
+    """Fill all servers once. Later slots fill only those with completions."""
     for server in range(server_count(cluster)):
         fill(cluster, server)
 
 
 @apart
 def start_gangs(cluster: Cluster) -> None:
-    """Place gangs by BF-J, in queue order.
-
-    If no room was freed in this slot, only new gangs are tried.
-    """
+    """Place gangs by BF-J in queue order. Only new ones if nothing was freed."""
     if freed_count(cluster) > 0:
         task = oldest(cluster)
         while task != NONE:
@@ -119,15 +110,6 @@ def start_gangs(cluster: Cluster) -> None:
             task = new_task(cluster, n)
             if task != NONE and in_gang(cluster, task) and not follows(cluster, task):
                 start_best_fit(cluster, task)
-
-
-@compiled
-def smallest_fits(cluster: Cluster) -> bool:
-    """Return whether the smallest waiting task fits anywhere.
-
-    With a long queue it rarely does.
-    """
-    return waiting(cluster) > 0 and smallest_size(cluster) <= largest_room(cluster)
 
 
 @compiled
@@ -165,10 +147,7 @@ def schedule_best_fit_servers(policy: BestFitServers, cluster: Cluster, state: t
 
 @compiled
 def next_server(cluster: Cluster, start: int) -> int:
-    """Return the first server from `start` where a waiting task fits.
-
-    NONE if there is none. With several resources it may turn out that no task fits there.
-    """
+    """Return the first server from `start` where a task may fit, or NONE."""
     if waiting(cluster) == 0:
         return NONE
     if cluster.orders & BY_DEMAND:

@@ -35,7 +35,7 @@ from packenv.errors import InputError
 from packenv.policies.orders import (
     FCFS,
     WITHOUT_DURATIONS,
-    Line,
+    WaitingLine,
     add_new,
     first_in_line,
     line_of,
@@ -82,11 +82,11 @@ class FifoFirstFit(NamedTuple):
         rejects, gangs = self._by_age, not self.stall
         return Needs(orders, vectors=vectors, durations=durations, table=table, rejects=rejects, devices=vectors, gangs=gangs)
 
-    def initial_state(self, setting: Setting, seed: int) -> Line | tuple[()]:
+    def initial_state(self, setting: Setting, seed: int) -> WaitingLine | tuple[()]:
         return () if self._by_age else line_of(setting, self.order, "fifo-ff")
 
-    def attach(self, cluster: Cluster, state: Line | tuple[()]) -> Line | tuple[()]:
-        return with_room(state, cluster.task.shape[1]) if isinstance(state, Line) else state
+    def attach(self, cluster: Cluster, state: WaitingLine | tuple[()]) -> WaitingLine | tuple[()]:
+        return with_room(state, cluster.task.shape[1]) if isinstance(state, WaitingLine) else state
 
 
 class Oldest(NamedTuple):
@@ -112,7 +112,7 @@ def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
 
 
 @schedules(InLine)
-def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
+def schedule_in_line(policy: InLine, cluster: Cluster, state: WaitingLine) -> None:
     if policy.blocking:
         serve_line(cluster, state)
     else:
@@ -126,11 +126,8 @@ def schedule_in_line(policy: InLine, cluster: Cluster, state: Line) -> None:
 
 
 @compiled
-def serve_line(c: Cluster, line: Line) -> None:
-    """Place tasks in line until one fits nowhere and blocks.
-
-    The blocked task of the last slot goes first.
-    """
+def serve_line(c: Cluster, line: WaitingLine) -> None:
+    """Place tasks in line, the last blocked first, until one blocks."""
     if line.estimate.shape[0] == 0:
         add_new(c, line)
     task = line.blocked[0] if line.blocked[0] != NONE else first_now(c, line)
@@ -140,11 +137,8 @@ def serve_line(c: Cluster, line: Line) -> None:
 
 
 @compiled
-def first_now(c: Cluster, line: Line) -> int:
-    """Take the first task out of the line, or return NONE.
-
-    Weights of a wait change the order from slot to slot.
-    """
+def first_now(c: Cluster, line: WaitingLine) -> int:
+    """Take the first task out of the line, by present weights, or return NONE."""
     if line.estimate.shape[0] > 0 and line.blocked[1] != now(c):
         return line_up(c, line, False)
     return pop(line)

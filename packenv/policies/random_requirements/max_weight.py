@@ -48,10 +48,7 @@ QUICK = 2_000  # configurations; every renewal computes the weights of all of th
 
 
 class Configurations(NamedTuple):
-    """Maximal configurations by kind of server, and the active ones.
-
-    There are L servers.
-    """
+    """Maximal configurations by kind of server, and L active ones."""
 
     jobs: NDArray[np.int32]  # (n, types) number of jobs of each type: configurations of kind 0, then of kind 1, …
     first: NDArray[np.int64]  # (kinds + 1,) configurations of kind k are rows first[k] .. first[k + 1] - 1
@@ -101,10 +98,7 @@ class MaxWeight(NamedTuple):
 
 
 def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
-    """Return the size that each type occupies, descending, in units.
-
-    Raises InputError for parameters out of range.
-    """
+    """Return the size that each type occupies, descending, in units (InputError)."""
     if not 0 <= policy.types <= MOST_NAMED or not 0 <= policy.J <= MOST_LEVELS or policy.J == 1:
         raise InputError(f"{name_of(policy)}: types must lie between 1 and {MOST_NAMED:,}, and J between 2 and {MOST_LEVELS}")
     if policy.types and policy.J:
@@ -130,10 +124,7 @@ def _types(policy: MaxWeight, setting: Setting) -> NDArray[np.int64]:
 def _configurations(
     policy: MaxWeight, sizes: NDArray[np.int64], capacity: NDArray[np.int64], limit: int
 ) -> list[NDArray[np.int32]]:
-    """Return the maximal configurations of each kind of server.
-
-    Raises InputError if there are more than `limit` in all.
-    """
+    """Return each kind's maximal configurations, at most `limit` (InputError)."""
     configurations: list[NDArray[np.int32]] = []
     for units in capacity:
         try:
@@ -146,10 +137,7 @@ def _configurations(
 
 @takes_over(MaxWeight)
 def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
-    """Clear the configurations of servers with jobs of another policy.
-
-    Such a server gets one when it is empty.
-    """
+    """Clear configurations of servers with another policy's jobs, until empty."""
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0:
             state.active[server] = NONE
@@ -157,10 +145,7 @@ def take_over_max_weight(policy: MaxWeight, cluster: Cluster, state: Configurati
 
 @schedules(MaxWeight)
 def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None:
-    """Serve all servers if there are new tasks, else freed ones.
-
-    After the last slot no waiting task had a place in an active configuration. Only new tasks or completions change that.
-    """
+    """Serve all servers if there are new tasks, else freed ones."""
     if waiting(cluster) == 0:
         return
     if new_count(cluster) > 0:
@@ -175,10 +160,7 @@ def schedule(policy: MaxWeight, cluster: Cluster, state: Configurations) -> None
 
 @compiled
 def serve(cluster: Cluster, state: Configurations, server: int) -> None:
-    """Renew an empty server's configuration, then start its missing jobs.
-
-    Type by type, each the head of line.
-    """
+    """Renew an empty server's configuration. Start missing heads of line."""
     if is_closed(cluster, server):
         return
     kind = kind_of(cluster, server)
@@ -218,10 +200,7 @@ def heaviest(cluster: Cluster, state: Configurations, kind: int) -> int:
 
 @compiled
 def weight_of(cluster: Cluster, state: Configurations, kind: int, row: int) -> int:
-    """Return the weight ⟨k, Q⟩ of a configuration.
-
-    Q are the lengths of the virtual queues of this kind of server.
-    """
+    """Return the weight ⟨k, Q⟩ of a configuration, Q of this kind of server."""
     weight = 0
     for j in range(state.size.shape[0]):
         weight += state.jobs[row, j] * queue_length(cluster, kind, j)

@@ -29,14 +29,14 @@ from packenv.cluster import (
 from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
-from packenv.policies.random_requirements.guarantees import in_model
+from packenv.policies.random_requirements.stalling import in_model
 from packenv.policy import Setting, schedules, takes_over
 from packenv.theory.rounded_types import distinct_sizes, largest_of_cells
 
 MOST_TYPES = 32
 
 
-class Phases(NamedTuple):
+class ServerPhases(NamedTuple):
     """State: what each of the L servers does."""
 
     most: NDArray[np.int64]  # (L, types) as many jobs of a type as a server holds
@@ -66,11 +66,11 @@ class Quickswap(NamedTuple):
     def needs(self, setting: Setting) -> Needs:
         return Needs(orders=BY_TYPE | BY_LINE, types=self._types(setting))
 
-    def initial_state(self, setting: Setting, seed: int) -> Phases:
+    def initial_state(self, setting: Setting, seed: int) -> ServerPhases:
         capacity = scalar_capacity(setting.capacity)
         servers = len(capacity)
         most = capacity[:, None] // self._types(setting)[None, :]
-        return Phases(most, np.zeros(servers, np.int64), np.zeros(servers, np.bool_))
+        return ServerPhases(most, np.zeros(servers, np.int64), np.zeros(servers, np.bool_))
 
     def guarantee(self, setting: Setting) -> float:
         """Return 1 for one server and two exclusive sizes, else 0."""
@@ -90,14 +90,14 @@ class Quickswap(NamedTuple):
 
 
 @takes_over(Quickswap)
-def take_over_quickswap(policy: Quickswap, cluster: Cluster, state: Phases) -> None:
+def take_over_quickswap(policy: Quickswap, cluster: Cluster, state: ServerPhases) -> None:
     """Drain servers with jobs: another policy placed these."""
     for server in range(server_count(cluster)):
         state.drains[server] = jobs_in(cluster, server) > 0
 
 
 @schedules(Quickswap)
-def schedule_quickswap(policy: Quickswap, cluster: Cluster, state: Phases) -> None:
+def schedule_quickswap(policy: Quickswap, cluster: Cluster, state: ServerPhases) -> None:
     for server in range(server_count(cluster)):
         if waiting(cluster) == 0:
             break
@@ -105,7 +105,7 @@ def schedule_quickswap(policy: Quickswap, cluster: Cluster, state: Phases) -> No
 
 
 @compiled
-def serve(c: Cluster, phases: Phases, server: int, threshold: int) -> None:
+def serve(c: Cluster, phases: ServerPhases, server: int, threshold: int) -> None:
     """Start jobs of the server's type, or change the type."""
     if not phases.drains[server]:
         start(c, phases, server)
@@ -120,14 +120,14 @@ def serve(c: Cluster, phases: Phases, server: int, threshold: int) -> None:
 
 
 @compiled
-def has_few(c: Cluster, phases: Phases, server: int, threshold: int) -> bool:
+def has_few(c: Cluster, phases: ServerPhases, server: int, threshold: int) -> bool:
     """Whether at most ℓ jobs are in service."""
     most = phases.most[server, phases.serves[server]]
     return jobs_in(c, server) <= max(most - 1 if threshold < 0 else min(threshold, most - 1), 0)
 
 
 @compiled
-def start(c: Cluster, phases: Phases, server: int) -> None:
+def start(c: Cluster, phases: ServerPhases, server: int) -> None:
     """Start waiting jobs of the server's type, oldest first, while they fit."""
     served, kind = phases.serves[server], kind_of(c, server)
     task = head_of_line(c, kind, served)
@@ -137,7 +137,7 @@ def start(c: Cluster, phases: Phases, server: int) -> None:
 
 
 @compiled
-def next_type(c: Cluster, phases: Phases, server: int) -> int:
+def next_type(c: Cluster, phases: ServerPhases, server: int) -> int:
     """Return the next type with waiting jobs, or the server's own."""
     types, served = phases.most.shape[1], phases.serves[server]
     for step in range(1, types):

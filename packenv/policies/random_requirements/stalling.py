@@ -1,7 +1,7 @@
-"""Stalling: a badly packed server starts nothing until it is empty (PAPERS §1.5).
+"""Conditions of the theorems, and stalling (PAPERS §1.5).
 
-It is an option of the policies of this folder. Servers are checked once per slot, after scheduling, if tasks wait. With stalling
-the guarantees hold for general service times.
+A stalled server is badly packed, and starts nothing until it is empty. Stalling is an option of the policies of this folder.
+Servers are checked once per slot, after scheduling, if tasks wait. With stalling the guarantees hold for general service times.
 """
 
 from __future__ import annotations
@@ -20,14 +20,37 @@ from packenv.cluster import (
     waiting,
 )
 from packenv.compiled.decorators import apart, compiled
+from packenv.policy import Setting
+from packenv.workloads.demand import scalar_cdf
+from packenv.workloads.laws.arrivals import Batch, Bernoulli, Poisson
+from packenv.workloads.laws.joint import Conditional
+from packenv.workloads.laws.services import Geometric
+
+
+def in_model(setting: Setting, stall: bool) -> bool:
+    """Whether the setting satisfies the assumptions of the theorems.
+
+    These are equal servers, one resource, independent arrivals from slot to slot, and service times that do not depend on
+    size and are geometric, unless the policy stalls.
+    """
+    workload = setting.workload
+    return (
+        workload.jobs is None
+        and workload.D == 1
+        and bool((setting.capacity == setting.capacity[0]).all())
+        and isinstance(workload.arrivals, (Poisson, Bernoulli, Batch))
+        and (isinstance(workload.service, Geometric) or (stall and not isinstance(workload.service, Conditional)))
+    )
+
+
+def share_below(setting: Setting, size: int) -> float:
+    """Return the share of jobs up to this scalar size, in units."""
+    return scalar_cdf(setting.workload.demand_law, setting.workload.servers, size)
 
 
 @apart
 def stall_half_empty(cluster: Cluster) -> None:
-    """Stall half-empty servers that cannot hold the largest waiting task.
-
-    For best fit and FIFO.
-    """
+    """Stall half-empty servers that cannot hold the largest waiting task."""
     if waiting(cluster) == 0:
         return
     largest = largest_waiting(cluster)
@@ -43,10 +66,7 @@ def stall_half_empty(cluster: Cluster) -> None:
 
 @compiled
 def half_empty(c: Cluster, server: int) -> bool:
-    """Return whether a server is less than half full.
-
-    In scalar size, or in every resource if the policy packs demand vectors.
-    """
+    """Return whether a server is less than half full (in every packed resource)."""
     if c.orders & BY_DEMAND:
         for r in range(c.capacity.shape[1]):
             capacity = c.capacity[server, r]

@@ -48,7 +48,7 @@ from packenv.cluster.virtual_queues import (
 )
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
-from packenv.policies.random_requirements.guarantees import in_model, share_below
+from packenv.policies.random_requirements.stalling import in_model, share_below
 from packenv.policy import Setting, name_of, schedules, takes_over
 
 
@@ -80,10 +80,7 @@ def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
 
 
 def _queue(policy: VQS | VQSBestFit) -> int:
-    """Return the order that a change of J needs.
-
-    All waiting tasks then get their new types in queue order.
-    """
+    """Return the order in which a change of J assigns new types."""
     return BY_QUEUE if policy.adaptive else 0
 
 
@@ -155,10 +152,7 @@ class VQS(NamedTuple):
         return _initial_state(self, setting)
 
     def guarantee(self, setting: Setting) -> float:
-        """Return (1 − ε)·⅔ with ε the share of sizes up to 2^-J.
-
-        Theorem 3, Corollary 1. 0 outside the model, or if adaptive.
-        """
+        """Return (1 − ε)·⅔, ε the share of sizes ≤ 2^-J (Theorem 3), or 0."""
         return _guarantee(self, setting)
 
 
@@ -171,23 +165,14 @@ def schedule_vqs(policy: VQS, cluster: Cluster, state: VirtualQueues) -> None:
         for server in range(server_count(cluster)):
             if not is_closed(cluster, server):
                 renew(cluster, state, server)
-                serve_configuration(cluster, state, server)
+                j = state.type[server]
+                if j != NONE:  # a type-1 job goes into the reserved two thirds, then heads of line of VQ_j
+                    room = serve_reserved(cluster, server, state.reserved) if state.ones[server] else room_of(cluster, server)
+                    serve_in_line(cluster, server, j, room, AS_MANY_AS_FIT)
     if 0 < waiting(cluster) < before:  # a new head of line may fit on a server that was served before in this pass
         wake_at(cluster, now(cluster) + 1)
     if policy.stall and waiting(cluster) > 0:
         stall_light(cluster, state)
-
-
-@compiled
-def serve_configuration(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """Serve one server by VQS.
-
-    A type-1 job goes into the reserved two thirds, then heads of line of VQ_j.
-    """
-    j = state.type[server]
-    if j != NONE:
-        room = serve_reserved(cluster, server, state.reserved) if state.ones[server] else room_of(cluster, server)
-        serve_in_line(cluster, server, j, room, AS_MANY_AS_FIT)
 
 
 class VQSBestFit(NamedTuple):
@@ -209,10 +194,7 @@ class VQSBestFit(NamedTuple):
         return _initial_state(self, setting)
 
     def guarantee(self, setting: Setting) -> float:
-        """Return (1 − ε)·⅔ with ε the share of sizes up to 2^-J.
-
-        Theorem 4. 0 outside the model, or if adaptive.
-        """
+        """Return (1 − ε)·⅔, ε the share of sizes ≤ 2^-J (Theorem 4), or 0."""
         return _guarantee(self, setting)
 
 
@@ -231,10 +213,7 @@ def schedule_vqs_bf(policy: VQSBestFit, cluster: Cluster, state: VirtualQueues) 
 
 @compiled
 def serve_best(cluster: Cluster, state: VirtualQueues, server: int) -> None:
-    """Serve one server by VQS-BF.
-
-    The largest tasks of each type of its configuration start, then best fit from the whole queue.
-    """
+    """Start a configuration's largest tasks of each type, then best fit (VQS-BF)."""
     j = state.type[server]
     if j != NONE:
         serve_largest(cluster, server, 1, state.ones[server])
@@ -245,10 +224,7 @@ def serve_best(cluster: Cluster, state: VirtualQueues, server: int) -> None:
 @takes_over(VQS)
 @takes_over(VQSBestFit)
 def forget_configurations(policy: VQS | VQSBestFit, cluster: Cluster, state: VirtualQueues) -> None:
-    """Clear the configurations of servers with jobs of another policy.
-
-    Such a server gets one when it is empty.
-    """
+    """Clear configurations of servers with another policy's jobs, until empty."""
     for server in range(server_count(cluster)):
         if jobs_in(cluster, server) > 0:
             state.ones[server], state.type[server], state.number[server] = 0, NONE, 0

@@ -80,10 +80,7 @@ def read_rule(file: str, function: str) -> tuple[str, Rule]:
 
 @functools.lru_cache(256)
 def checked(source: str, file: str, name: str = "priority", vocabulary: Vocabulary = TASKS) -> Rule:
-    """Return the rule `name` in the text of a file.
-
-    Raises InputError with `file:line` for everything that is not allowed.
-    """
+    """Return the rule `name` in a file's text. InputError names file:line."""
     if len(source) > MOST_CHARACTERS:
         raise InputError(f"{file}: a rule has at most {MOST_CHARACTERS:,} characters, not {len(source):,}")
     try:
@@ -149,10 +146,7 @@ class _Checker(ast.NodeTransformer):
         return Rule(ast.fix_missing_locations(ast.Module(body, [])), frozenset(self.reads), self.parameters, about)
 
     def take_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Accept an import of names that a rule has anyway.
-
-        `import math`, `import numpy as np`, `from typing import Any`. Nothing is imported.
-        """
+        """Accept, but do not import, `math`, `numpy as np` and `typing.Any`."""
         if isinstance(node, ast.ImportFrom):
             if node.module in ("__future__", "typing") or (
                 node.module in MODULES and all(alias.name in MATHEMATICS and alias.asname is None for alias in node.names)
@@ -174,10 +168,7 @@ class _Checker(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([ast.Name(target.id, ast.Store())], ast.Constant(value)), node)
 
     def number(self, node: ast.expr) -> float:
-        """Return the value of a constant: a number, or arithmetic.
-
-        It may use numbers and constants above it.
-        """
+        """Return the value of a number, or of arithmetic with earlier constants."""
         if isinstance(node, ast.Constant):
             self.visit_Constant(node)
             return node.value  # type: ignore[return-value]

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.compiled.by_address import NotCompilable, address_of, call_address
 from packenv.compiled.decorators import apart, compiled
-from packenv.compiled.intrinsics import natural
+from packenv.compiled.intrinsics import NotCompilable, address_of, call_address, natural
 from packenv.errors import InputError
 from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, Rule, checked
 from packenv.policies.rules.view import OF_JOBS, RANK, WAITING, View, count_up_to, in_units, new_view
@@ -48,10 +47,7 @@ sources: dict[int, tuple[str, str, str]] = {}
 
 @functools.cache
 def by_address(source: str, file: str, function: str) -> ByAddress | OfJobs:
-    """Compile a rule.
-
-    Raises InputError, with file and line, for a rule that the compiler refuses.
-    """
+    """Compile a rule. InputError names file and line."""
     rule = checked(source, file, function)
     view = new_view(1, np.zeros(0))
     address = rule_address(rule, file, function, (view.task, view.server, view.cluster, view))
@@ -63,10 +59,7 @@ def by_address(source: str, file: str, function: str) -> ByAddress | OfJobs:
 
 
 def rule_address(rule: Rule, file: str, function: str, arguments: tuple[Any, ...]) -> int:
-    """Compile a checked rule for arguments like these, and return its address.
-
-    Raises InputError, with file and line, for a rule that the compiler does not take.
-    """
+    """Compile a checked rule for such arguments. Return its address (InputError)."""
     names = dict(LANGUAGE)
     exec(compile(rule.tree, file, "exec"), names)  # definitions and constants alone: `checked` has seen to that
     functions = [names[node.name] for node in rule.tree.body if isinstance(node, ast.FunctionDef) and node.name != function]
@@ -101,10 +94,7 @@ def _waiting_between(v: View, low: float, high: float) -> float:
 
 @apart
 def _room_after(v: View, room: float, tasks: float) -> float:
-    """Return the rest of `room` after n other waiting tasks start.
-
-    Each is the largest that fits.
-    """
+    """Return the rest of `room` after the n largest other fitting tasks."""
     left, below, place = in_units(v, room, False), v.counts[WAITING], v.counts[RANK]
     taken = 0
     for _ in range(int(min(max(tasks, 0.0), float(MOST_ROUNDS)))):

@@ -17,8 +17,8 @@ from packenv.cluster.sorted_keys import WIDTH
 from packenv.errors import InputError
 from packenv.inputs.numbers import read_number
 from packenv.policies.rules import pairing
-from packenv.policies.rules.jobs_loop import JobsView, jobs_view
 from packenv.policies.rules.language import Rule, checked, read_rule
+from packenv.policies.rules.loop import JobsView, jobs_view
 from packenv.policies.rules.machine_code import ByAddress, OfJobs, by_address
 from packenv.policies.rules.view import OF_ESTIMATES, OF_JOBS, View, new_view
 from packenv.policy import Setting
@@ -45,10 +45,7 @@ class PriorityRule(NamedTuple):
         return ":".join([self.file, self.function, *([",".join(changed)] if changed else [])])
 
     def needs(self, setting: Setting) -> Needs:
-        """Return its needs.
-
-        Raises InputError if the rule uses facts that the workload does not have.
-        """
+        """Return its needs. InputError if the workload lacks a fact it uses."""
         vectors, jobs = setting.capacity.shape[1] > 1, setting.workload.jobs
         sizes = BY_SIZE if self.rule.reads_sizes else 0
         if not isinstance(self.rule, OfJobs):
@@ -81,10 +78,7 @@ class PriorityRule(NamedTuple):
 
 
 def find_rule(named: RuleFile, text: str) -> PriorityRule:
-    """Return the rule of a file, with the parameters in the text.
-
-    Raises InputError.
-    """
+    """Return a file's rule, with the parameters in the text (InputError)."""
     source, rule = read_rule(named.file, named.function)
     values = dict(rule.parameters)
     for part in filter(None, named.parameters.split(",")):
@@ -120,9 +114,6 @@ class Pairing(NamedTuple):
 
 @functools.cache
 def of_module(module: ModuleType) -> PriorityRule:
-    """Return the rule in a module of packenv.
-
-    The module is imported, so its text counts as code.
-    """
+    """Return the rule in a module of packenv, imported so its text is code."""
     file = Path(str(module.__file__))
     return PriorityRule(file.read_text(encoding="utf-8"), file.name)

@@ -91,7 +91,10 @@ def begin(c: Cluster, v: View, reads_sizes: int) -> None:
     record = v.cluster[0]
     record.servers, record.resources, record.share = server_count(c), c.capacity.shape[1], 1.0 / largest_capacity(c)
     if has_devices(c):
-        record.device = most_of_a_device(c)
+        most = 1  # the largest capacity of a device, the unit of shares
+        for server in range(server_count(c)):
+            most = max(most, device_capacity(c, server))
+        record.device = float(most)
     v.counts[WAITING] = v.counts[RANK] = 0
     if c.orders & BY_SIZE:
         n = 0
@@ -109,10 +112,7 @@ def begin(c: Cluster, v: View, reads_sizes: int) -> None:
 
 @compiled
 def fill_buckets(c: Cluster, v: View) -> None:
-    """Count the sizes below each bucket.
-
-    A rule counts tasks several times for every task.
-    """
+    """Count the sizes below each bucket, for rules that count often."""
     shift = 1
     while largest_capacity(c) >> shift >= BUCKETS:
         shift += 1
@@ -151,10 +151,7 @@ def forget(c: Cluster, v: View, i: int) -> None:
 
 @compiled
 def in_units(v: View, share: float, up: bool) -> int:
-    """Return a share of the largest server in units.
-
-    Rounded down or up, except for floating-point errors.
-    """
+    """Return a share of the largest server in units, safely rounded."""
     units = share / v.cluster[0].share
     if not units > -1.0:
         return -1
@@ -182,10 +179,7 @@ def count_up_to(v: View, size: int) -> int:
 
 @compiled
 def describe_size(c: Cluster, v: View, size: int, rank: int, reads_age: int) -> None:
-    """Write the record of the oldest waiting task of this size.
-
-    `rank`: its place in the order of sizes.
-    """
+    """Write the oldest waiting task of this size, `rank` in size order."""
     v.task[0].size = size * v.cluster[0].share
     v.counts[RANK] = rank
     if v.task_demand.shape[0] == 1:
@@ -225,10 +219,7 @@ def describe_cluster(c: Cluster, v: View) -> None:
 
 @compiled
 def describe_server(c: Cluster, v: View, server: int) -> None:
-    """Write the record of a server.
-
-    With several resources its room is that of the scarcest one.
-    """
+    """Write a server's record. Its room is the scarcest resource's."""
     record, known = v.server[0], c.server[c.e, server]
     share = v.cluster[0].share
     record.capacity, record.jobs, record.index, record.kind = known.capacity * share, known.jobs, server, known.kind
@@ -246,20 +237,8 @@ def describe_server(c: Cluster, v: View, server: int) -> None:
 
 
 @compiled
-def most_of_a_device(c: Cluster) -> float:
-    """Return the largest capacity of a device, the unit of shares."""
-    most = 1
-    for server in range(server_count(c)):
-        most = max(most, device_capacity(c, server))
-    return float(most)
-
-
-@compiled
 def describe_devices(c: Cluster, v: View, i: int, server: int) -> None:
-    """Write the devices of a server with room for task i.
-
-    Call it after `describe_server`.
-    """
+    """Write a server's devices for task i, after `describe_server`."""
     whole, record = v.cluster[0].device, v.server[0]
     record.devices, record.free_devices, record.device_room = device_count(c, server), 0.0, 0.0
     for device in range(device_count(c, server)):

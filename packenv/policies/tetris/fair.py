@@ -27,8 +27,7 @@ from packenv.cluster import (
     row_of,
     wake_at,
 )
-from packenv.cluster.linked_list import append, empty_lists, link_type, unlink
-from packenv.cluster.records import NEVER
+from packenv.cluster.records import NEVER, append, empty_lists, link_type, unlink
 from packenv.cluster.whole_jobs.book import JobBook, job_book
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.frame import Frame
@@ -73,25 +72,6 @@ def overlaps(rows: int, servers: int, checked: int) -> Overlaps:
         noted=np.full(servers, NONE, np.int64),
         count=np.zeros(1, np.int64),
     )
-
-
-@compiled
-def enter(c: Cluster, o: Overlaps, book: JobBook, row: int, server: int) -> None:
-    """A row has started on a server."""
-    append(o.links, o.ends[server], row)
-    o.remaining[row], o.speed[row] = c.task[c.e, book.place[row]].slots - now(c), 0.0
-    note_change(c, o, server)
-
-
-@compiled
-def leave(c: Cluster, o: Overlaps, row: int, server: int) -> None:
-    """Remove a task from a server.
-
-    It is this row, or with row < 0 a job from before slot 0.
-    """
-    if row >= 0:
-        unlink(o.links, o.ends[server], row)
-    note_change(c, o, server)
 
 
 @compiled
@@ -141,10 +121,7 @@ def set_speeds(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
 
 @compiled
 def equal_share(c: Cluster, o: Overlaps, book: JobBook, server: int, r: int) -> float:
-    """Return the equal share of an over-allocated resource, in units.
-
-    Each task that demands more gets it.
-    """
+    """Return what each larger demand gets of an over-allocated resource, in units."""
     # what the tasks of the server may share
     demanded = 0
     row = o.ends[server].head
@@ -185,7 +162,10 @@ def set_ends(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
         row = o.links[row].next
     if tasks > 0 and jobs_in(c, server) > tasks:  # a job from before slot 0 may leave in any slot
         first = min(first, now(c) + 1)
-        note_change_next(c, o, server)
+        o.noted[server] = now(c) + 1  # look at the server again in the next slot
+        o.changed[o.count[0]] = server
+        o.count[0] += 1
+        wake_at(c, now(c) + 1)
     row = o.ends[server].head
     while row != NONE:
         remaining = o.remaining[row] - o.speed[row] * (first - now(c))
@@ -193,30 +173,15 @@ def set_ends(c: Cluster, o: Overlaps, book: JobBook, server: int) -> None:
         row = o.links[row].next
 
 
-@compiled
-def note_change_next(c: Cluster, o: Overlaps, server: int) -> None:
-    """Look at a server again in the next slot."""
-    o.noted[server] = now(c) + 1
-    o.changed[o.count[0]] = server
-    o.count[0] += 1
-    wake_at(c, now(c) + 1)
-
-
 MOST_SLOTS = 1024
 
 
-class Sharing(NamedTuple):
-    """Parameters of the compiled rule of all three policies: none.
-
-    Their differences are in their state.
-    """
+class FairRule(NamedTuple):
+    """Parameters of the compiled rule of all three policies: none."""
 
 
 class FairState(Frame):
-    """Owners by share, room of a slot, and sharing tasks.
-
-    The room is in units, 0 without slots.
-    """
+    """Owners by share, units of a slot (or 0), and sharing tasks."""
 
     shares: Shares
     slot: int
@@ -243,8 +208,8 @@ class DRF(NamedTuple):
     checked: int = 0
 
     @property
-    def rule(self) -> Sharing:
-        return Sharing()
+    def rule(self) -> FairRule:
+        return FairRule()
 
     def needs(self, setting: Setting) -> Needs:
         return fair_needs(setting)
@@ -262,8 +227,8 @@ class TaskFair(NamedTuple):
     checked: int = 0
 
     @property
-    def rule(self) -> Sharing:
-        return Sharing()
+    def rule(self) -> FairRule:
+        return FairRule()
 
     def needs(self, setting: Setting) -> Needs:
         return fair_needs(setting)
@@ -286,8 +251,8 @@ class SlotFair(NamedTuple):
     checked: int = 2
 
     @property
-    def rule(self) -> Sharing:
-        return Sharing()
+    def rule(self) -> FairRule:
+        return FairRule()
 
     def needs(self, setting: Setting) -> Needs:
         if not 1 <= self.slots <= MOST_SLOTS or self.checked < 1:
@@ -321,15 +286,18 @@ class SlotFair(NamedTuple):
         return int(setting.capacity.max()) // self.slots
 
 
-@completes(Sharing)
-def complete_fair(policy: Sharing, cluster: Cluster, state: FairState, task: int) -> None:
+@completes(FairRule)
+def complete_fair(policy: FairRule, cluster: Cluster, state: FairState, task: int) -> None:
     settle(cluster, state.shares, task)
     if state.shares.checked < cluster.capacity.shape[1]:
-        leave(cluster, state.overlaps, row_of(cluster, task), cluster.task[cluster.e, task].server)
+        o, row, server = state.overlaps, row_of(cluster, task), cluster.task[cluster.e, task].server
+        if row >= 0:  # not a job from before slot 0
+            unlink(o.links, o.ends[server], row)
+        note_change(cluster, o, server)
 
 
-@schedules(Sharing)
-def schedule_fair(policy: Sharing, cluster: Cluster, state: FairState) -> None:
+@schedules(FairRule)
+def schedule_fair(policy: FairRule, cluster: Cluster, state: FairState) -> None:
     """Serve the owner with the least share until none fits.
 
     This is progressive filling. Room only shrinks within a slot, so an owner without a fitting task is skipped for the rest of
@@ -352,7 +320,10 @@ def serve_owner(cluster: Cluster, state: FairState, owner: int) -> bool:
         g = state.shares.groups[n]
         if book.waiting[g] > 0:
             row = book.ends[g].head
-            server = server_for(cluster, state, g, book.place[row])
+            if state.slot > 0:  # a server with enough slots, or with room
+                server = first_server(cluster, state.slot * state.shares.counts[g], 0)
+            else:
+                server = first_server_for(cluster, book.place[row], state.shares.checked)
             if server != NONE:
                 begin(cluster, state, row, server)
                 return True
@@ -360,25 +331,14 @@ def serve_owner(cluster: Cluster, state: FairState, owner: int) -> bool:
 
 
 @compiled
-def server_for(cluster: Cluster, state: FairState, g: int, task: int) -> int:
-    """Return the first server for a task of group g, or NONE.
-
-    It has room, or enough slots.
-    """
-    if state.slot > 0:
-        return first_server(cluster, state.slot * state.shares.counts[g], 0)
-    return first_server_for(cluster, task, state.shares.checked)
-
-
-@compiled
 def begin(cluster: Cluster, state: FairState, row: int, server: int) -> None:
-    """Start a waiting row on a server.
-
-    It takes its slots there, and its part of unchecked resources.
-    """
+    """Start a waiting row with its slots and part of unchecked resources."""
     book = state.shares.book
     launch(cluster, state.shares, row, server)
     if state.slot > 0:
         hold(cluster, book.place[row], state.slot * state.shares.counts[book.group[row]])
     if state.shares.checked < cluster.capacity.shape[1]:
-        enter(cluster, state.overlaps, book, row, server)
+        o = state.overlaps
+        append(o.links, o.ends[server], row)
+        o.remaining[row], o.speed[row] = cluster.task[cluster.e, book.place[row]].slots - now(cluster), 0.0
+        note_change(cluster, o, server)

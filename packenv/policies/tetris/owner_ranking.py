@@ -20,10 +20,7 @@ Places = NDArray[np.int32]
 
 
 class Shares(Frame):
-    """Tasks of every job, and owners sorted by (share, number).
-
-    G groups, D resources.
-    """
+    """Tasks of every job in G groups, and owners by (share, number)."""
 
     book: JobBook
     counts: Ints  # (G,) what a task of each group adds to its owner's share; (0,): a share is that of the dominant resource
@@ -39,10 +36,7 @@ class Shares(Frame):
 
 
 def shares(setting: Setting, book: JobBook, checked: int = 0, counts: Ints | None = None) -> Shares:
-    """Return the state before slot 0.
-
-    `checked` = 0 is all resources. Raises InputError if `checked` exceeds their number.
-    """
+    """Return the state before slot 0. Checks all resources if `checked` = 0."""
     resources = setting.capacity.shape[1]
     if not 0 <= checked <= resources:
         raise InputError(f"fair sharing: checked must lie between 0 (all) and the {resources} resources, not {checked}")
@@ -70,10 +64,7 @@ def owner_of(shares: Shares, g: int) -> int:
 
 @compiled
 def share_of(shares: Shares, owner: int) -> float:
-    """Return the share of an owner.
-
-    It is the count of its tasks in service, or their largest fraction of a checked resource.
-    """
+    """Return an owner's tasks in service, or their largest checked fraction."""
     if len(shares.counts) > 0:
         return float(shares.counted[owner])
     most = 0.0
@@ -91,10 +82,7 @@ def less_served(shares: Shares, owner: int, other: int) -> bool:
 
 @compiled
 def rerank(shares: Shares, owner: int) -> None:
-    """Move a changed owner to its new rank.
-
-    Only owners with waiting tasks are ranked.
-    """
+    """Move a changed owner with waiting tasks to its new rank."""
     shares.share[owner] = share_of(shares, owner)
     order, rank = shares.order, shares.rank
     # An owner that begins to wait enters at the end of the ranks.
@@ -152,10 +140,7 @@ def settle(c: Cluster, shares: Shares, i: int) -> None:
 
 @compiled
 def recount(shares: Shares, g: int, sign: int) -> None:
-    """Re-rank the owner of a started (1) or completed (-1) task.
-
-    The task is of group g.
-    """
+    """Re-rank the owner of group g's started (1) or completed (-1) task."""
     owner = owner_of(shares, g)
     if len(shares.counts) > 0:
         shares.counted[owner] += sign * shares.counts[g]

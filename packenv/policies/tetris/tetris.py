@@ -69,10 +69,7 @@ def barriers_of_tasks(jobs: Jobs) -> Ragged:
 
 
 def barriers(book: JobBook, of_tasks: Ragged) -> Barriers:
-    """Return the state before slot 0.
-
-    The groups of the book must tell tasks before different barriers apart.
-    """
+    """Return the state before slot 0, for groups that tell barriers apart."""
     sets = [of_tasks.row(int(row)) for row in np.unique(book.group, return_index=True)[1]]
     tasks = np.bincount(of_tasks.values)
     return Barriers(
@@ -84,18 +81,8 @@ def barriers(book: JobBook, of_tasks: Ragged) -> Barriers:
 
 
 @compiled
-def note_completed(b: Barriers, g: int) -> None:
-    """Count the completion of a task of group g."""
-    for k in range(b.of[g], b.of[g + 1]):
-        b.ended[b.barrier[k]] += 1
-
-
-@compiled
 def holds_up(b: Barriers, g: int, fraction: float) -> bool:
-    """Return whether group g has the last tasks before a barrier.
-
-    A fraction of the tasks before it has completed.
-    """
+    """Return whether a fraction of the tasks before g's barrier has completed."""
     for k in range(b.of[g], b.of[g + 1]):
         if b.ended[b.barrier[k]] >= fraction * b.tasks[b.barrier[k]] - ROUNDING:
             return True
@@ -179,10 +166,7 @@ class Tetris(NamedTuple):
 
 
 class Candidates(Frame):
-    """Owners, barriers, remaining work of jobs, and groups to look at.
-
-    G groups, D resources.
-    """
+    """Owners, barriers, remaining work of jobs, and groups to look at."""
 
     shares: Shares
     barriers: Barriers
@@ -202,7 +186,10 @@ def schedule_tetris(knobs: Knobs, cluster: Cluster, state: Candidates) -> None:
     add_new(cluster, state.shares)
     note_overdue(cluster, state.work, state.shares.book)
     state.count[0] = 0
-    note_new_groups(cluster, state)
+    for n in range(new_count(cluster)):
+        i = new_task(cluster, n)
+        if i != NONE:
+            note(cluster, state, state.shares.book.group[row_of(cluster, i)])
     note_considered(knobs, cluster, state)
     while fill_changed(knobs, cluster, state):  # every start may change which owners are considered
         pass
@@ -214,23 +201,14 @@ def complete_tetris(knobs: Knobs, cluster: Cluster, state: Candidates, task: int
     row = row_of(cluster, task)
     if row >= 0:
         note_no_work_left(state.work, state.shares.book, row)
-        note_completed(state.barriers, state.shares.book.group[row])
-
-
-@compiled
-def note_new_groups(cluster: Cluster, state: Candidates) -> None:
-    for n in range(new_count(cluster)):
-        i = new_task(cluster, n)
-        if i != NONE:
-            note(cluster, state, state.shares.book.group[row_of(cluster, i)])
+        b, g = state.barriers, state.shares.book.group[row]
+        for k in range(b.of[g], b.of[g + 1]):
+            b.ended[b.barrier[k]] += 1
 
 
 @compiled
 def note(cluster: Cluster, state: Candidates, g: int) -> None:
-    """Add a group to `news`.
-
-    It may fit on servers where nothing fitted at the end of the last slot.
-    """
+    """Add a group that may fit where nothing fitted before to `news`."""
     if state.noted[g] != now(cluster):
         state.noted[g] = now(cluster)
         state.news[state.count[0]] = g
@@ -288,25 +266,17 @@ def has_room(cluster: Cluster, state: Candidates, g: int, server: int) -> bool:
 
 @compiled
 def fill_server(knobs: Knobs, cluster: Cluster, state: Candidates, server: int) -> bool:
-    """Start the best candidates on a server until none fits.
-
-    Returns whether anything started.
-    """
+    """Start a server's best candidates until none fits. True if any."""
     started = False
     row = best_row(knobs, cluster, state, server)
     while row != NONE:
-        begin(knobs, cluster, state, row, server)
+        note_start(cluster, state.work, state.shares.book, row, server)
+        launch(cluster, state.shares, row, server)
+        if knobs.f > 0:
+            note_considered(knobs, cluster, state)
         started = True
         row = best_row(knobs, cluster, state, server)
     return started
-
-
-@compiled
-def begin(knobs: Knobs, cluster: Cluster, state: Candidates, row: int, server: int) -> None:
-    note_start(cluster, state.work, state.shares.book, row, server)
-    launch(cluster, state.shares, row, server)
-    if knobs.f > 0:
-        note_considered(knobs, cluster, state)
 
 
 @compiled

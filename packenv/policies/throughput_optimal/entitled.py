@@ -30,16 +30,13 @@ from packenv.cluster import (
 )
 from packenv.cluster.servers import scalar_capacity
 from packenv.compiled.decorators import compiled
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram
 
 Ints = NDArray[np.int64]
 
 
 class Entitled(NamedTuple):
-    """Active configurations of L servers, as pairs (type, number).
-
-    The larger types first.
-    """
+    """Active configurations of L servers, as pairs (type, number), larger first."""
 
     size: Ints  # (T, P) units, descending: what a task of each type occupies of each resource; P = 1 for scalar sizes
     least: Ints  # (T, P) units: the least demands of each type
@@ -60,10 +57,7 @@ class Entitled(NamedTuple):
 
 
 def needs_of_types(program: RoundedProgram, backfill: bool, scalar: int = 0) -> Needs:
-    """Return the orders for a program's types.
-
-    `scalar`: additional ones if types are intervals of size.
-    """
+    """Return a program's orders, `scalar` ones too for intervals of size."""
     orders = BY_TYPE | BY_LINE | BY_MIX
     if program.boxes:
         return Needs(orders=orders | (BY_DEMAND if backfill else 0), vectors=True, types=program.sizes)
@@ -71,18 +65,12 @@ def needs_of_types(program: RoundedProgram, backfill: bool, scalar: int = 0) -> 
 
 
 def packed_capacity(program: RoundedProgram, capacity: Ints) -> Ints:
-    """Return the packed capacity of servers, (L, D) or (L,).
-
-    (L, D) if types are boxes, else (L,) scalar capacities.
-    """
+    """Return packed capacity: (L, D) if types are boxes, else (L,)."""
     return capacity if program.boxes else scalar_capacity(capacity)
 
 
 def nothing_entitled(program: RoundedProgram, capacity: Ints) -> Entitled:
-    """Return the state without active configurations.
-
-    `capacity` (L, D) units.
-    """
+    """Return the state without active configurations, for (L, D) units."""
     if program.listed is not None:
         most = int(np.count_nonzero(program.listed.counts, axis=1).max())
     else:
@@ -141,10 +129,7 @@ def smallest_entitled(cluster: Cluster, entitled: Entitled, server: int, few: in
 
 @compiled
 def next_beyond(cluster: Cluster, entitled: Entitled, server: int, first: int) -> int:
-    """Return the next type with more tasks than entitled, or NONE.
-
-    It searches from `first` on, the larger types first.
-    """
+    """Return the next type from `first` with more tasks than entitled, or NONE."""
     n = 0
     for j in range(entitled.size.shape[0]):
         number = 0

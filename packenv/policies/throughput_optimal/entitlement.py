@@ -47,10 +47,7 @@ from packenv.policies.throughput_optimal.entitled import (
 
 @compiled
 def fill_idle(cluster: Cluster, entitled: Entitled, server: int, few: int) -> None:
-    """Backfill by best fit, in room without a claim.
-
-    Waiting entitled tasks have claims.
-    """
+    """Backfill by best fit in room that no waiting entitled task claims."""
     limit = spare_room(cluster, entitled, server, few)
     while waiting(cluster) > 0:
         task = largest_fitting(cluster, limit)
@@ -93,20 +90,8 @@ def spare_room(cluster: Cluster, entitled: Entitled, server: int, few: int) -> i
 
 
 @compiled
-def fill_all_boxes(cluster: Cluster, entitled: Entitled, few: int) -> None:
-    """Backfill every server in index order."""
-    least_waiting(cluster, entitled)
-    for server in range(server_count(cluster)):
-        if within(entitled.lowest, cluster.free[cluster.e, server]):
-            fill_idle_boxes(cluster, entitled, server, few)
-
-
-@compiled
 def least_waiting(cluster: Cluster, entitled: Entitled) -> None:
-    """Note the least demand of waiting tasks for each resource.
-
-    Few servers have that much room while many tasks wait.
-    """
+    """Note the least waiting demand of each resource, which few servers hold."""
     entitled.lowest[:] = 1 << 62
     for n in range(group_count(cluster)):
         task = first_of_group(cluster, n)
@@ -116,10 +101,7 @@ def least_waiting(cluster: Cluster, entitled: Entitled) -> None:
 
 @compiled
 def fill_idle_boxes(cluster: Cluster, entitled: Entitled, server: int, few: int) -> None:
-    """Start the best task as long as there is one.
-
-    A task of a type of the active configuration takes its box.
-    """
+    """Start best tasks. A type of the active configuration takes its box."""
     while leaves_claims(cluster, entitled, server, few):
         task = best_within_limit(cluster, entitled, server)
         if task == NONE:
@@ -172,10 +154,7 @@ def best_within_limit(cluster: Cluster, entitled: Entitled, server: int) -> int:
 
 @compiled
 def is_within_limit(cluster: Cluster, entitled: Entitled, server: int, task: int) -> bool:
-    """Return whether the task, or its box, is within the limit.
-
-    The box counts if its type is in the active configuration.
-    """
+    """Return whether the task, or its box if configured, is within the limit."""
     if not within(cluster.demand[cluster.e, task], entitled.limit):
         return False
     j = type_of_task(cluster, kind_of(cluster, server), task)
@@ -202,7 +181,10 @@ def fill_all(cluster: Cluster, entitled: Entitled, few: int, backfill: bool, bef
     next slot is looked at too.
     """
     if backfill and cluster.vectors:
-        fill_all_boxes(cluster, entitled, few)
+        least_waiting(cluster, entitled)
+        for server in range(server_count(cluster)):
+            if within(entitled.lowest, cluster.free[cluster.e, server]):
+                fill_idle_boxes(cluster, entitled, server, few)
     elif backfill:
         server = next_with_room(cluster, 0)
         while server != NONE:
@@ -214,10 +196,7 @@ def fill_all(cluster: Cluster, entitled: Entitled, few: int, backfill: bool, bef
 
 @compiled
 def serve_entitled(cluster: Cluster, entitled: Entitled, server: int, few: int) -> None:
-    """Start the missing tasks of the active configuration that fit.
-
-    The longest queue first, each the head of line.
-    """
+    """Start missing heads of line of the configuration, longest queue first."""
     kind = kind_of(cluster, server)
     while True:
         most, first = 0, NONE
@@ -233,10 +212,7 @@ def serve_entitled(cluster: Cluster, entitled: Entitled, server: int, few: int) 
 
 @compiled
 def note_least_types(cluster: Cluster, entitled: Entitled) -> None:
-    """Note the least of each resource that waiting types occupy.
-
-    For boxes. `next_roomy` uses it in this slot.
-    """
+    """Note the least that waiting boxes occupy, for `next_roomy` in this slot."""
     if cluster.vectors:
         entitled.lowest[:] = MOST
         for j in range(entitled.size.shape[0]):
@@ -248,10 +224,7 @@ def note_least_types(cluster: Cluster, entitled: Entitled) -> None:
 
 @compiled
 def next_roomy(cluster: Cluster, entitled: Entitled, start: int) -> int:
-    """Return the next server with room for the smallest waiting task.
-
-    Or with room for its box. It searches from `start`, and returns NONE at the end.
-    """
+    """Return the next server from `start` for the smallest task or box, or NONE."""
     if not cluster.vectors:
         return next_with_room(cluster, start)
     for server in range(start, server_count(cluster)):

@@ -32,11 +32,19 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError, nearest
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
 from packenv.policies.throughput_optimal.entitlement import fill_all, next_roomy, note_least_types, serve_entitled
-from packenv.policies.throughput_optimal.listed import Listed, activate_heaviest, is_listed, largest_listed_weight, listed
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
+from packenv.policies.throughput_optimal.rounding import (
+    Listed,
+    activate_heaviest,
+    checked_program,
+    is_listed,
+    largest_listed_weight,
+    listed,
+    proven_share,
+    too_few_for_eps,
+)
 from packenv.policy import Setting, name_of, schedules
 from packenv.theory.capacity.one_resource.knapsack import Knapsack
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram
 
 MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choice
 
@@ -57,10 +65,7 @@ class Packings(NamedTuple):
 
 
 def all_packings(sizes: Ints, capacity: Ints) -> Packings:
-    """Return all packings of types on kinds of servers.
-
-    `sizes` (T,) units, `capacity` units.
-    """
+    """Return all packings of `sizes` (T,) on kinds of `capacity`, in units."""
     tables = []
     for units in capacity.tolist():
         before = Knapsack(sizes, units).before
@@ -81,10 +86,7 @@ def no_packings() -> Packings:
 
 @compiled
 def largest_weight(cluster: Cluster, packings: Packings, kind: int) -> int:
-    """Return the largest weight of a configuration.
-
-    By V(s) = max_j Q_j + V(s + size_j), from the largest sum down.
-    """
+    """Return a configuration's largest weight: V(s) = max_j Q_j + V(s + size_j)."""
     types = 0
     for j in range(packings.present.shape[0]):
         length = queue_length(cluster, kind, j)
@@ -177,10 +179,7 @@ class KMaxWeight(NamedTuple):
         )
 
     def guarantee(self, setting: Setting) -> float:
-        """Return ρ_K / ρ* with refresh=weight and slack above 0.
-
-        0 outside the model, and with another `refresh`.
-        """
+        """Return ρ_K / ρ* with refresh=weight and slack > 0, else 0."""
         proven = self.refresh == "weight" and self.slack > 0
         return proven_share(self, setting, MOST_STEPS) if proven else 0.0
 
@@ -275,10 +274,7 @@ def find_heaviest(cluster: Cluster, state: KMaxWeightState, kind: int) -> None:
 
 @compiled
 def is_light(policy: KMaxWeightRule, cluster: Cluster, state: KMaxWeightState, server: int) -> bool:
-    """Return whether the configuration weighs too little.
-
-    That is less than the largest known weight w by more than slack · √w.
-    """
+    """Return whether the weight is below the largest w - slack · √w."""
     kind = kind_of(cluster, server)
     if state.most[kind] == UNKNOWN:
         find_heaviest(cluster, state, kind)

@@ -20,22 +20,17 @@ from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
 from packenv.policies.throughput_optimal.entitled import Entitled, Ints, needs_of_types, nothing_entitled, packed_capacity
 from packenv.policies.throughput_optimal.entitlement import fill_all, serve_entitled
-from packenv.policies.throughput_optimal.listed import pairs
-from packenv.policies.throughput_optimal.rounding import checked_program, proven_share, too_few_for_eps
+from packenv.policies.throughput_optimal.rounding import checked_program, pairs, proven_share, too_few_for_eps
 from packenv.policy import Setting, name_of, schedules
-from packenv.theory.rounded_boxes import volumes
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram, volumes
 from packenv.units import UNIT
 from packenv.workloads.sampling import mix, uniform, word_at
 
 NEVER_USED = 1e-9  # a smaller share of the time is a rounding error of the linear program
 
 
-class Candidates(NamedTuple):
-    """Configurations that attain ρ_K, in the cyclic order of servers.
-
-    They are of all kinds of server, as pairs (type, number), the larger types first. m rows, W pairs.
-    """
+class ConfigurationCycle(NamedTuple):
+    """Configurations (m) that attain ρ_K, cyclic, as W pairs (type, number)."""
 
     type: NDArray[np.int32]  # (m, W)
     number: NDArray[np.int32]  # (m, W)
@@ -44,7 +39,7 @@ class Candidates(NamedTuple):
     after: Ints  # (m,) the row that follows it in the cycle
 
 
-def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[Ints]]:
+def candidates(program: RoundedProgram, width: int) -> tuple[ConfigurationCycle, list[Ints]]:
     """Return the candidates, and each kind's rows in cyclic order."""
     sizes = in_units(program)
     cycles: list[Ints] = []
@@ -61,7 +56,7 @@ def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[In
             shares.append(np.ones(1))
         cycles.append(np.arange(len(counts) - len(shares[-1]), len(counts)))
     of_type, number, types = pairs(np.array(counts), width)
-    result = Candidates(
+    result = ConfigurationCycle(
         type=of_type,
         number=number,
         types=types,
@@ -72,10 +67,7 @@ def candidates(program: RoundedProgram, width: int) -> tuple[Candidates, list[In
 
 
 def in_units(program: RoundedProgram) -> Ints:
-    """Return one size for each type, descending, (T,).
-
-    A box counts its volume.
-    """
+    """Return one size (a box: its volume) for each type, descending, (T,)."""
     return np.round(volumes(program.sizes, program.capacity) * UNIT).astype(np.int64) if program.boxes else program.sizes
 
 
@@ -166,10 +158,7 @@ class MSR(NamedTuple):
         return state
 
     def guarantee(self, setting: Setting) -> float:
-        """Return ρ_K / ρ*, or 0 outside the model.
-
-        It divides the lower bound on ρ_K by the upper bound on ρ*.
-        """
+        """Return lower ρ_K / upper ρ*, or 0 outside the model."""
         return proven_share(self, setting)
 
     def notice(self, setting: Setting) -> str:
@@ -193,7 +182,7 @@ class MSRState(NamedTuple):
     """Candidates, and the place of each of L servers in its round."""
 
     entitled: Entitled
-    candidates: Candidates
+    candidates: ConfigurationCycle
     cycle: float  # mean slots of a round while few tasks wait
     rate: float  # tasks per slot
     active: Ints  # (L,) row of the candidate that each server is in
@@ -207,11 +196,8 @@ class MSRState(NamedTuple):
         return self.entitled.active_configuration(server, types)
 
 
-def first_candidates(program: RoundedProgram, capacity: Ints, choices: Candidates, cycles: list[Ints]) -> Ints:
-    """Return each server's first candidate, (L,).
-
-    Servers of one kind are spread evenly over the round.
-    """
+def first_candidates(program: RoundedProgram, capacity: Ints, choices: ConfigurationCycle, cycles: list[Ints]) -> Ints:
+    """Return servers' first candidates, (L,), spread evenly over the round."""
     active = np.zeros(len(capacity), np.int64)
     for units, cycle in zip(program.capacity, cycles, strict=True):
         servers = np.flatnonzero((capacity == units).reshape(len(capacity), -1).all(axis=1))
@@ -247,10 +233,7 @@ def go_on(cluster: Cluster, state: MSRState, slot: int, queue: int) -> None:
 
 @compiled
 def enter(state: MSRState, server: int, row: int, slot: int, queue: int) -> None:
-    """Make candidate `row` a server's configuration.
-
-    It lasts a geometric number of slots.
-    """
+    """Make candidate `row` a server's configuration for geometric slots."""
     entitled, choices = state.entitled, state.candidates
     state.active[server] = row
     entitled.types[server] = choices.types[row]

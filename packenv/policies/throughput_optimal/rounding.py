@@ -1,14 +1,25 @@
-"""Types, ρ_K and conditions of the proofs, for MSR and `kmw`."""
+"""Types, ρ_K and conditions of the proofs, for MSR and `kmw`.
+
+For boxes, and for sizes with too many sums, the heaviest configuration ⟨k, Q⟩ is one of a list. The list has the configurations
+that attain ρ_K, so its largest weight is at least theirs, as the proof needs. Among equal weights the first counts, in descending
+lexicographic order.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from packenv.cluster import Cluster, queue_length
+from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
+from packenv.policies.throughput_optimal.entitled import Entitled, Ints
 from packenv.policy import Setting, name_of
 from packenv.theory.capacity.max_workload import supportable
 from packenv.theory.capacity.one_resource.knapsack import MOST_STEPS
-from packenv.theory.rounded_configurations import RoundedProgram
+from packenv.theory.rounded_boxes import RoundedProgram
 from packenv.theory.rounded_program import MOST_NAMED, rounded_program
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Poisson
 from packenv.workloads.laws.services import Geometric
@@ -66,10 +77,7 @@ def program_of(policy: Any, workload: Workload, most_steps: int) -> RoundedProgr
 
 
 def proven_share(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> float:
-    """Return ρ_K / ρ*, or 0 outside the model.
-
-    The model has independent arrivals, and geometric service that does not depend on the demand.
-    """
+    """Return ρ_K / ρ*, or 0 without independent arrivals and geometric service."""
     workload = setting.workload
     if workload.jobs is not None or not isinstance(workload.service, Geometric):
         return 0.0
@@ -77,3 +85,62 @@ def proven_share(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) ->
         return 0.0
     program = program_of(policy, workload, most_steps)
     return min(1.0, program.rho / supportable(workload).upper)
+
+
+class Listed(NamedTuple):
+    """Configurations (m) by kind of server, as W pairs (type, number), larger first."""
+
+    type: NDArray[np.int32]  # (m, W)
+    number: NDArray[np.int32]  # (m, W)
+    types: NDArray[np.int32]  # (m,) how many pairs a row has
+    first: Ints  # (kinds + 1,) those of kind k are rows first[k] .. first[k + 1] - 1; (0,) if there is no list
+    heaviest: Ints  # (kinds,) scratch: row of the largest weight
+
+
+def listed(program: RoundedProgram, kinds: Ints, width: int) -> Listed:
+    """Return a program's list, for kinds of server (G,) or (G, D)."""
+    if program.listed is None:
+        nothing = np.zeros((0, width), np.int32)
+        return Listed(nothing, nothing, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    capacity = program.capacity.reshape(len(program.capacity), -1)
+    kind_of = [int(np.flatnonzero((capacity == units).all(axis=1))[0]) for units in kinds]
+    chosen = [program.listed.counts[program.listed.kind == kind].astype(np.int64) for kind in kind_of]
+    counts = [rows if len(rows) else np.zeros((1, len(program.sizes)), np.int64) for rows in chosen]
+    return Listed(*pairs(np.concatenate(counts), width), np.cumsum([0, *map(len, counts)]), np.zeros(len(counts), np.int64))
+
+
+def pairs(counts: Ints, width: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return types and numbers (m, width), and pairs (m,), of counts (m, T)."""
+    of_type, number = np.zeros((len(counts), width), np.int32), np.zeros((len(counts), width), np.int32)
+    for n, row in enumerate(counts):
+        present = np.flatnonzero(row)
+        of_type[n, : len(present)], number[n, : len(present)] = present, row[present]
+    return of_type, number, np.count_nonzero(counts, axis=1).astype(np.int32)
+
+
+@compiled
+def is_listed(choices: Listed) -> bool:
+    """Whether there is a list."""
+    return choices.first.shape[0] > 0
+
+
+@compiled
+def largest_listed_weight(cluster: Cluster, choices: Listed, kind: int) -> int:
+    """The largest weight of a configuration in the list."""
+    most = -1
+    for row in range(choices.first[kind], choices.first[kind + 1]):
+        weight = 0
+        for n in range(choices.types[row]):
+            weight += choices.number[row, n] * queue_length(cluster, kind, choices.type[row, n])
+        if weight > most:
+            most, choices.heaviest[kind] = weight, row
+    return most
+
+
+@compiled
+def activate_heaviest(choices: Listed, entitled: Entitled, kind: int, server: int) -> None:
+    """Make the last configuration of this kind the server's active one."""
+    row = choices.heaviest[kind]
+    entitled.types[server] = choices.types[row]
+    for n in range(choices.types[row]):
+        entitled.type[server, n], entitled.number[server, n] = choices.type[row, n], choices.number[row, n]

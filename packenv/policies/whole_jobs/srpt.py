@@ -1,6 +1,13 @@
-"""Jobs by the work that they have left: `srpt` and `graphene`.
+"""Jobs by their remaining work, and tasks by what waits for them.
 
-`graphene` takes other tasks of a job first.
+`srpt` and `graphene` choose a job and then one of its tasks, as `weighted-fair` does. The job with the highest merit and a
+fitting task is chosen. Of its groups of equal tasks with room, the one with the highest rank within the job is next. Its first
+task starts on the first server with room. Merits within 10⁻⁹ of the largest are equal. Ties go to the earlier job, and within the
+job to the earlier phase, then row.
+
+`critical-path` and `most-work` are the classic rules for DAGs of tasks. The eligible task with the longest path to the end of its
+DAG, or with the most work below it, starts on the first server with room. If no server has room for it, it is skipped, or all
+others wait behind it (`blocking`). Ties: the earlier job, phase, row.
 """
 
 from __future__ import annotations
@@ -10,18 +17,74 @@ from typing import NamedTuple
 import numpy as np
 
 from packenv.cluster import NONE, Cluster, Needs, row_of
-from packenv.cluster.whole_jobs.below import Ints, path_below
-from packenv.cluster.whole_jobs.book import believed_slots, note_end, note_new
-from packenv.cluster.whole_jobs.remaining_work import note_no_work_left, note_overdue, note_start, work_left
+from packenv.cluster.whole_jobs.book import JobBook, believed_slots, job_book, note_end, note_new
+from packenv.cluster.whole_jobs.remaining_work import (
+    RemainingWork,
+    note_no_work_left,
+    note_overdue,
+    note_start,
+    path_below,
+    remaining_work,
+    work_below,
+    work_left,
+)
 from packenv.compiled.decorators import compiled
+from packenv.compiled.frame import Frame
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.policies.price.job_order import table_needs
-from packenv.policies.price.merit_ranking import look_for_room, start_first
-from packenv.policies.whole_jobs.longest_below import of_groups
-from packenv.policies.whole_jobs.within_job import JobState, best_in_best_job, job_state
+from packenv.policies.price.job_order import (
+    Floats,
+    GroupRanking,
+    InOrder,
+    Ints,
+    best_group,
+    goes_first,
+    has_room,
+    look_for_room,
+    ranking,
+    start_first,
+    table_needs,
+)
 from packenv.policy import Setting, completes, schedules
 from packenv.workloads.precedence import precedence_edges
+
+
+class JobState(Frame):
+    """State for N jobs and G groups of like tasks."""
+
+    book: JobBook
+    ranking: GroupRanking  # merits of the groups: those of their jobs
+    rank: Floats  # (G,) within the job
+    work: RemainingWork  # of each job
+    weight: Floats  # (N,) of each job
+
+
+def job_state(jobs: Jobs, capacity: Ints, sort: Ints) -> JobState:
+    """Return the state with ranks 0 and weights 1; `sort` (n,) splits groups."""
+    book = job_book(jobs, sort)
+    return JobState(
+        book=book,
+        ranking=ranking(book, capacity, np.zeros(len(capacity), np.int64)),
+        rank=np.zeros(len(book.demand)),
+        work=remaining_work(book, capacity),
+        weight=np.ones(len(book.owner)),
+    )
+
+
+@compiled
+def best_in_best_job(state: JobState) -> int:
+    """Return the next group by merits of jobs and ranks of groups, or NONE."""
+    book = state.book
+    chosen = best_group(book, state.ranking, False)
+    if chosen != NONE:
+        job = book.job[chosen]
+        for n in range(book.count[0]):
+            g = book.active[n]
+            if book.job[g] == job and has_room(state.ranking, g, 0):
+                higher = state.rank[g] > state.rank[chosen]
+                if higher or (state.rank[g] == state.rank[chosen] and goes_first(book, g, chosen)):
+                    chosen = g
+    return chosen
 
 
 class ByWork(NamedTuple):
@@ -111,10 +174,7 @@ def with_predecessors(jobs: Jobs, tasks: Ints) -> Ints:
 
 
 def state_by_work(setting: Setting, ranks: Ints) -> JobState:
-    """Return the state before slot 0.
-
-    `ranks` (n,) within the job, the highest first. `weight` is the work of a whole job.
-    """
+    """Return the state for `ranks` (n,) within jobs; `weight` is jobs' work."""
     state = job_state(setting.table, setting.capacity, ranks)
     state.rank[:] = of_groups(state.book, ranks)
     state.weight[:] = state.work.waiting
@@ -146,11 +206,48 @@ def complete_by_work(policy: ByWork, cluster: Cluster, state: JobState, task: in
 
 @compiled
 def set_work(policy: ByWork, c: Cluster, state: JobState) -> None:
-    """Set the merits of all waiting groups.
-
-    A task that starts away from its data adds to its job's work.
-    """
+    """Set merits of waiting groups. Remote starts add to their job's work."""
     for n in range(state.book.count[0]):
         g = state.book.active[n]
         job = state.book.job[g]
         state.ranking.merit[g, 0] = -state.weight[job] if policy.total else -work_left(c, state.work, job)
+
+
+class CriticalPath(InOrder):
+    """Start the task with the longest path to its job's end first.
+
+    A path is the task's duration and those of the tasks that wait for it, along the longest chain. Durations are those of column
+    `estimate`, or the true ones without it. Source: Graham, *Bounds on multiprocessing timing anomalies*, SIAM J. Appl. Math.
+    17(2), 1969, and Hu 1961: level scheduling.
+    """
+
+    def needs(self, setting: Setting) -> Needs:
+        return super().needs(setting)._replace(durations=True)
+
+    def sort(self, setting: Setting) -> Ints:
+        return path_below(setting.table)
+
+    def merits(self, setting: Setting, book: JobBook) -> Floats:
+        return of_groups(book, self.sort(setting))
+
+
+class MostWork(InOrder):
+    """Start the task with the most work below it first.
+
+    This is its own work and that of all tasks that wait for it, each counted once. Work is Σ_r d_r / k_r · duration, with k_r the
+    largest capacity of a server. Durations as in `critical-path`.
+    """
+
+    def needs(self, setting: Setting) -> Needs:
+        return super().needs(setting)._replace(durations=True)
+
+    def sort(self, setting: Setting) -> Ints:
+        return work_below(setting.table, setting.capacity)
+
+    def merits(self, setting: Setting, book: JobBook) -> Floats:
+        return of_groups(book, self.sort(setting))
+
+
+def of_groups(book: JobBook, of_rows: Ints) -> Floats:
+    """Return a book's group numbers (G,) from equal rows (n,)."""
+    return of_rows[np.unique(book.group, return_index=True)[1]].astype(np.float64)

@@ -13,9 +13,8 @@ from packenv.cluster.whole_jobs.remaining_work import WORK_UNITS
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.errors import InputError
-from packenv.policies.price.job_order import table_needs
-from packenv.policies.price.merit_ranking import look_for_room, start_first
-from packenv.policies.whole_jobs.within_job import Ints, JobState, best_in_best_job, job_state
+from packenv.policies.price.job_order import Ints, look_for_room, start_first, table_needs
+from packenv.policies.whole_jobs.srpt import JobState, best_in_best_job, job_state
 from packenv.policy import Setting, completes, schedules
 from packenv.workloads.precedence import set_numbers
 

@@ -39,7 +39,7 @@ NEWS = 16  # configurations of each kind of server that join the program at once
 SAFETY = 1e-7  # of the value of a linear program
 
 
-class Shapes(NamedTuple):
+class DemandShapes(NamedTuple):
     """T distinct demands of tasks, and G server kinds."""
 
     demand: Ints  # (T, D) units
@@ -108,7 +108,7 @@ def device_bracket(workload: Workload, gap: float, seconds: float) -> DeviceBrac
     return DeviceBracket(lower, upper, upper - lower <= gap * upper, time.monotonic() - began, loads, workload)
 
 
-def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
+def shapes_of(jobs: Jobs, servers: Servers) -> DemandShapes:
     """Return a table's shapes with shares, and server kinds."""
     assert jobs.devices is not None and servers.devices is not None
     rows, first, place = np.unique(np.column_stack([jobs.demand, jobs.devices]), axis=0, return_index=True, return_inverse=True)
@@ -122,7 +122,7 @@ def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
     )  # fmt: skip
     allowed = np.stack([fits_on(few, servers, server) for server in examples.tolist()], axis=1)
     d = jobs.resources
-    return Shapes(
+    return DemandShapes(
         demand=np.ascontiguousarray(rows[:, :d]),
         need=np.ascontiguousarray(rows[:, d:]),
         share=mass / mass.sum(),
@@ -133,7 +133,7 @@ def shapes_of(jobs: Jobs, servers: Servers) -> Shapes:
     )
 
 
-def upper_bound(shapes: Shapes) -> float:
+def upper_bound(shapes: DemandShapes) -> float:
     """Solve the linear program over shapes and server kinds."""
     pairs = np.argwhere(shapes.allowed)  # (P, 2) shape, kind
     rows: list[Floats] = []
@@ -152,7 +152,7 @@ def upper_bound(shapes: Shapes) -> float:
     return float(-solved.fun) * (1 + SAFETY)
 
 
-def server_cuts(shapes: Shapes, k: int) -> list[Floats]:
+def server_cuts(shapes: DemandShapes, k: int) -> list[Floats]:
     """Return weights (T,) of shapes, summing to <= 1 per server."""
     number, whole = int(shapes.devices[k, HOW_MANY]), int(shapes.devices[k, WHOLE])
     allowed, count = shapes.allowed[:, k], shapes.need[:, NUMBER]
@@ -176,7 +176,7 @@ def cuts_of(amount: Ints, room: int, allowed: Bools) -> list[Floats]:
     return [halves, *(np.where(amount > room - end, 1.0, np.where(amount < end, 0.0, amount / room)) for end in ends.tolist())]
 
 
-def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
+def lower_bound(shapes: DemandShapes, enough: float, deadline: float) -> float:
     """Return the workload of greedily filled configurations."""
     kinds = ServerKinds(np.arange(len(shapes.number)), shapes.number)
     program = ConfigurationProgram(shapes.share, kinds)
@@ -201,7 +201,7 @@ def lower_bound(shapes: Shapes, enough: float, deadline: float) -> float:
 
 
 @compiled
-def fill_servers(shapes: Shapes, prices: Floats, pairs: Ints, room: Ints, left: Ints, held: Ints) -> None:
+def fill_servers(shapes: DemandShapes, prices: Floats, pairs: Ints, room: Ints, left: Ints, held: Ints) -> None:
     """Fill a server per shape and kind, by price per room."""
     demand, need, capacity, devices, allowed = shapes.demand, shapes.need, shapes.capacity, shapes.devices, shapes.allowed
     for n in range(pairs.shape[0]):

@@ -17,7 +17,14 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.theory.capacity.quiet_highs import QuietHighs
+
+class QuietHighs(highspy.Highs):
+    """A solver that prints nothing, not even the banner of version 1.16."""
+
+    def enableCallbacks(self) -> None:  # called by the constructor, and prints the banner
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -24,14 +24,14 @@ from packenv.workloads.workload import Workload
 Ints = NDArray[np.int64]
 
 
-class Pooled(NamedTuple):
+class PooledSchedule(NamedTuple):
     """SRPT with N jobs, in exact slots · speed."""
 
     total: int  # Σ completion times
     behind: NDArray[np.float64]  # (N,) jobs that are there and not completed while each is served, itself included, on average
 
 
-def srpt(release: Ints, work: list[int], speed: int) -> Pooled:
+def srpt(release: Ints, work: list[int], speed: int) -> PooledSchedule:
     """Run SRPT (Schrage 1968): releases (N,) in slots, `speed` per slot."""
     order = np.argsort(release, kind="stable").tolist()
     waiting: list[tuple[int, int]] = []
@@ -54,7 +54,7 @@ def srpt(release: Ints, work: list[int], speed: int) -> Pooled:
         else:
             heapq.heapreplace(waiting, (left - (until - now), job))
         now = until
-    return Pooled(total, np.array(crowd) / np.maximum(np.array(work, float), 1.0))
+    return PooledSchedule(total, np.array(crowd) / np.maximum(np.array(work, float), 1.0))
 
 
 STEPS = 16  # q_j is tried at so many equal steps of the longest path of job j

@@ -9,6 +9,8 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,6 @@ from numpy.typing import NDArray
 from packenv.compiled.decorators import compiled, unlocked
 from packenv.theory.makespan.list_schedule import BEST, CURRENT, TRIAL, FoundSchedule, ListSearch, decode, search_from
 from packenv.theory.makespan.tasks import Ints, Tasks
-from packenv.theory.makespan.threads import in_threads
 from packenv.workloads.sampling import another, uniform
 
 FIRST_TEMPERATURE = 0.4  # in mean services
@@ -149,3 +150,17 @@ def anneal_in_parallel(
     """Return the best schedule of parallel searches from `orders`."""
     schedules = in_threads(lambda k, stop: anneal(tasks, orders[k], seconds, target, seed + k, improved, stop), len(orders))
     return min(schedules, key=lambda schedule: schedule.makespan)
+
+
+Found = TypeVar("Found")
+
+
+def in_threads(search: Callable[[int, threading.Event], Found], count: int) -> list[Found]:
+    """Return `search(k, stop)` for k < `count`; failures and Ctrl-C set `stop`."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(count) as pool:
+        runs = [pool.submit(search, k, stop) for k in range(count)]
+        try:
+            return [run.result() for run in runs]
+        finally:
+            stop.set()

@@ -20,7 +20,7 @@ from packenv.policy import registered
 from packenv.results.schedule import Schedule
 from packenv.simulation import simulate
 from packenv.theory.makespan.annealing import anneal_in_parallel, schedule_list
-from packenv.theory.makespan.beam_search import can_search, search_in_parallel, searched
+from packenv.theory.makespan.beam import can_search, search_in_parallel, searched
 from packenv.theory.makespan.cp_sat import cp_model, improve
 from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Tasks, tasks_of

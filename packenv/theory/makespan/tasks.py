@@ -137,10 +137,7 @@ class Tasks:
         return np.argsort(-(self.tail[: len(self)] + self.service), kind="stable")
 
     def fault(self, start: NDArray[np.integer[Any]], server: NDArray[np.integer[Any]]) -> str | None:
-        """Return the first violated constraint of a schedule, or None.
-
-        Starts (n,) are in slots, -1 for rows that are left out, on servers (n,).
-        """
+        """Return the first violation by starts (n,) on servers (n,), or None."""
         rows = np.flatnonzero(start >= 0)
         wrong = rows[(server[rows] < 0) | (server[rows] >= len(self.capacity))]
         if len(wrong):
@@ -204,10 +201,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
 
 
 def _least_loaded(jobs: Jobs, capacity: Ints) -> Ints:
-    """(n,) the least loaded fitting servers (PAPERS §3).
-
-    Workload is service times demand, as shares of the server's capacity, summed over the resources. Ties go to the lower index.
-    """
+    """(n,) the first least loaded fitting servers (PAPERS §3)."""
     load = np.zeros(len(capacity))
     chosen = np.zeros(len(jobs), np.int64)
     for row, demand in enumerate(jobs.demand):

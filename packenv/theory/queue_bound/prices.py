@@ -1,4 +1,4 @@
-"""Prices of tasks by size, and their limit.
+"""Exact arrivals, geometric service, and prices of tasks by size.
 
 Every bound on the queue uses prices: under every policy, the tasks in service cost at most a number W together. Sizes
 without a price are ignored.
@@ -7,16 +7,88 @@ without a price are ignored.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Context
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from packenv.errors import InputError
 from packenv.theory.capacity.linear_program import ServerKinds
 from packenv.theory.capacity.one_resource.certificate import LARGEST_SIZE, require
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT
+from packenv.workloads.laws.arrivals import Arrivals, Batch, Bernoulli, Poisson
+from packenv.workloads.laws.law import Law
+from packenv.workloads.laws.services import Geometric
+from packenv.workloads.workload import Workload
+
+
+@dataclass(frozen=True)
+class ExactArrivals:
+    """Arrivals in jobs: a Poisson number per slot, or `bernoulli`.
+
+    With `bernoulli` at most one job arrives per slot. Each task in service leaves at the start of a slot with probability
+    `leaving`, independently of all else.
+    """
+
+    jobs: Fraction  # per slot, mean
+    bernoulli: bool
+    tasks: Fraction  # in a job, mean
+    square: Fraction  # a lower bound on the mean square of that number
+    alike: bool  # whether the tasks of a job have the same demand
+    leaving: Fraction  # 1 / mean service
+
+    @property
+    def rate(self) -> Fraction:
+        """Tasks per slot, mean."""
+        return self.jobs * self.tasks
+
+    def second_moment(self, mean: Fraction, square: Fraction) -> Fraction:
+        """Return a lower bound on E[A²] from a price's mean and mean square."""
+        of_pairs = square if self.alike else mean**2
+        of_job = self.tasks * square + (self.square - self.tasks) * of_pairs
+        together = Fraction(0) if self.bernoulli else (self.rate * mean) ** 2
+        return self.jobs * of_job + together
+
+
+def setting_of(workload: Workload) -> ExactArrivals:
+    """Return a workload's arrivals and service. Raises InputError without a proof."""
+
+    def refused(what: str) -> InputError:
+        return InputError(f"workload {workload.name}: no bound on the queue is claimed for {what}")
+
+    if workload.jobs is not None:
+        raise refused("a table of jobs or a trace, only for random tasks")
+    if not isinstance(workload.service, Geometric):
+        raise refused("a service that is not geometric, with the same mean for every demand")
+    batch = workload.arrivals if isinstance(workload.arrivals, Batch) else None
+    process: Arrivals = workload.arrivals if batch is None else batch.process
+    if not isinstance(process, (Poisson, Bernoulli)):
+        raise refused(f"{type(process).__name__.lower()} arrivals, only for Poisson, Bernoulli and batches of them")
+    tasks, square = (Fraction(1), Fraction(1)) if batch is None else _moments(batch.size)
+    return ExactArrivals(
+        jobs=Fraction(workload.rate) / tasks,
+        bernoulli=isinstance(process, Bernoulli),
+        tasks=tasks,
+        square=square,
+        alike=batch is None or batch.alike,
+        leaving=1 / Fraction(workload.service.slots),
+    )
+
+
+def _moments(size: Law) -> tuple[Fraction, Fraction]:
+    """Return a job's E[tasks] and E[tasks²], or a lower bound for many values."""
+    atoms = size.atoms()
+    if atoms is None:
+        mean = Fraction(size.mean_slots())
+        return mean, mean**2
+    counts = [max(int(count), 1) for count in np.ceil(atoms[0]).tolist()]
+    weights = [Fraction(weight) for weight in atoms[1].tolist()]
+    first, second = (sum((w * n**power for n, w in zip(counts, weights, strict=True)), Fraction(0)) for power in (1, 2))
+    return first / sum(weights), second / sum(weights)
+
 
 LARGEST_PRICE = 2**12
 MOST_STEPS = 2**12
@@ -95,3 +167,51 @@ class Prices:
         require(all(a < b for a, b in pairwise((0, *thresholds))), "thresholds must be integers that increase from above 0")
         require(all(a < b for a, b in pairwise((0, *prices))), "prices must be integers that increase from above 0")
         require(thresholds[-1] <= LARGEST_SIZE and prices[-1] <= LARGEST_PRICE, f"a price above {LARGEST_PRICE}, or a huge size")
+
+
+BITS, PRECISE = 96, 240
+TINY = 1 << 16  # in multiples of 2^-BITS: smaller probabilities far from the mean are left out
+DIGITS = 60
+MOST_ARRIVALS = 100.0  # per slot, mean
+
+
+def arrivals_below(setting: ExactArrivals, tasks: PricedTasks) -> list[int]:
+    """Return lower bounds on P(A = 0), P(A = 1), …, A the arrivals' price."""
+    require(setting.tasks == setting.square == 1, "this proof is for tasks that arrive one by one")
+    rates = [setting.rate * mass for mass in tasks.mass]  # of tasks of each price
+    mean = sum(rates, Fraction(0))
+    if setting.bernoulli:
+        chances = [0] * (tasks.price[-1] + 1)
+        for price, rate in zip(tasks.price, rates, strict=True):
+            chances[price] = _down(rate)
+        return [_down(1 - mean), *chances[1:]]
+    require(mean <= MOST_ARRIVALS, f"more than {MOST_ARRIVALS:g} arrivals in a slot")
+    context = Context(prec=DIGITS)
+    exponent = context.divide(context.create_decimal(-mean.numerator), context.create_decimal(mean.denominator))
+    # the exponent is rounded by less than 10^(1 - DIGITS) of itself, and the power by as much
+    none = Fraction(context.exp(exponent)) * (1 - Fraction(2 + 2 * int(mean), 10 ** (DIGITS - 1)))
+    # n P(A = n) = Σ rate · price · P(A = n - price), of a compound Poisson number
+    weights = [(price, _down(rate * price, PRECISE)) for price, rate in zip(tasks.price, rates, strict=True)]
+    terms, last = [_down(none, PRECISE)], setting.rate * tasks.moment(1)
+    while len(terms) <= last or max(terms[-tasks.price[-1] :]) >> (PRECISE - BITS) > TINY:
+        n = len(terms)
+        terms.append((sum(weight * terms[n - price] for price, weight in weights if price <= n) >> PRECISE) // n)
+    return [term >> (PRECISE - BITS) for term in terms]
+
+
+def leaving_below(leaving: Fraction, most: int) -> list[list[int]]:
+    """Return lower bounds on P(0, 1, … of m tasks leave), m <= `most`."""
+    goes, stays = _down(leaving), _down(1 - leaving)
+    rows = [[1 << BITS]]
+    for m in range(1, most + 1):
+        before = rows[-1]
+        shifted = zip([*before, 0], [0, *before], strict=True)
+        row = [(same * stays + fewer * goes) >> BITS for same, fewer in shifted]
+        while len(row) > leaving * m + 1 and row[-1] <= TINY:
+            row.pop()
+        rows.append(row)
+    return rows
+
+
+def _down(value: Fraction, bits: int = BITS) -> int:
+    return (value.numerator << bits) // value.denominator

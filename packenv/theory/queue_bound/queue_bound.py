@@ -21,12 +21,8 @@ from packenv.theory.capacity.max_workload import resolved, stream_bracket
 from packenv.theory.capacity.one_resource.certificate import Bounded, Refuted
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 from packenv.theory.capacity.several_resources.certificate import LARGEST_WEIGHT, Scalarised
-from packenv.theory.queue_bound.arrivals import Setting, setting_of
-from packenv.theory.queue_bound.bound import Proved, QueueBound, QueueProof
-from packenv.theory.queue_bound.counted import Counted, moments_of_change
-from packenv.theory.queue_bound.pooled import Pooled, check_load
-from packenv.theory.queue_bound.prices import PricedTasks, Prices
-from packenv.theory.queue_bound.probabilities import BITS, MOST_ARRIVALS, arrivals_below
+from packenv.theory.queue_bound.bound import Counted, Pooled, Proved, QueueBound, QueueProof, check_load, moments_of_change
+from packenv.theory.queue_bound.prices import BITS, MOST_ARRIVALS, ExactArrivals, PricedTasks, Prices, arrivals_below, setting_of
 from packenv.workloads.workload import Workload
 
 STEPS = 12
@@ -92,7 +88,7 @@ MOST_PIECES = 1500
 TINY = 1e-25
 
 
-def counted_proof(prices: Prices, setting: Setting, tasks: PricedTasks) -> Counted:
+def counted_proof(prices: Prices, setting: ExactArrivals, tasks: PricedTasks) -> Counted:
     """Return the proof for tasks that arrive one by one.
 
     Their price is below the completed one. φ is the function of the queue with k servers itself, found in floating point and
@@ -178,7 +174,7 @@ def queue_bound(workload: Workload, progress: Callable[[float], None] | None = N
     return QueueBound(proved, time.monotonic() - began, place_of(workload, at_intensity=True))
 
 
-def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> Iterator[QueueProof]:
+def proofs_for(workload: Workload, setting: ExactArrivals, law: Any, kinds: Any) -> Iterator[QueueProof]:
     """The proofs to try."""
     bounded = stream_bracket(workload, GAP, SECONDS).bounded
     for weights in weightings(kinds, bounded):
@@ -190,7 +186,7 @@ def proofs_for(workload: Workload, setting: Setting, law: Any, kinds: Any) -> It
             yield from counted_proofs(prices, setting, law, kinds)
 
 
-def counted_proofs(prices: Prices, setting: Setting, law: Any, kinds: Any) -> Iterator[Counted]:
+def counted_proofs(prices: Prices, setting: ExactArrivals, law: Any, kinds: Any) -> Iterator[Counted]:
     """Yield the counted bound, if tasks arrive singly on busy servers."""
     try:
         tasks = prices.of(law, kinds)

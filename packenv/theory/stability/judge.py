@@ -20,7 +20,7 @@ from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, Verdict, comb
 from packenv.simulation import setting_of, simulate
 from packenv.theory.capacity.max_workload import LOAD_GAP, max_workload, supportable
 from packenv.theory.stability.judgment import BROKEN, HELD, NOT_CLAIMED, Evidence, Judgment, proved_share
-from packenv.workloads.pace import Lasting, spread
+from packenv.workloads.windows import Lasting, spread
 from packenv.workloads.workload import Workload
 
 GRID = 200  # loads are multiples of 1 / GRID

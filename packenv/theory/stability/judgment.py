@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from packenv.content.charts import Entry, RowChart, Rule
-from packenv.content.colours import colours_for
-from packenv.content.forms import form
+from packenv.content.charts import Entry, RowChart, Rule, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
-from packenv.content.tables import Column, Styled, Table, numbers, table_of
+from packenv.content.tables import Column, Styled, Table, form, numbers, table_of
 from packenv.content.text import about, listed, number
 from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy
 from packenv.results.stability import UNDECIDED, Verdict, longer
 from packenv.theory.capacity.configuration_bounds import vqs_bound
-from packenv.workloads.pace import Lasting
+from packenv.workloads.windows import Lasting
 from packenv.workloads.workload import Workload
 
 HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
@@ -110,10 +108,7 @@ class Judged(Showable):
 
 
 def proved_share(workload: Workload, policy: str, rho: float) -> float | None:
-    """Return VQS's proved share of ρ* (K_RED), or None.
-
-    It holds for geometric service, sizes away from 0 and arrivals that are not bursty.
-    """
+    """Return VQS's proved share of ρ* (K_RED), or None outside the model."""
     if policy.split(":")[0] != "vqs" or workload.D > 1 or len(workload.servers.kinds) > 1:
         return None
     return vqs_bound(workload, getattr(find_policy(policy), "J", 0) or None) / rho

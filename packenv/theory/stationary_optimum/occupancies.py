@@ -53,10 +53,7 @@ def small_instance(workload: Workload) -> SmallInstance:
 
 
 def small_types(workload: Workload) -> SmallInstance:
-    """The instance of a workload, without its rate (0).
-
-    Raises InputError unless it has one resource, discrete sizes, geometric service, and Bernoulli or Poisson arrivals.
-    """
+    """The instance of a workload, without its rate (0). Raises InputError."""
     where = f"{workload.name}: the optimal policy is found for"
     if workload.jobs is not None:
         raise InputError(f"{where} random workloads, not for a table of jobs")
@@ -90,7 +87,7 @@ MOST_ORDERED = 200_000  # occupancies, orders of equal servers counted apart
 MOST_CODES = np.iinfo(np.uint8).max  # of starts, beside 0
 
 
-class Start(NamedTuple):
+class TypeStart(NamedTuple):
     """A job's start at a position, and the next occupancy."""
 
     type: int
@@ -111,7 +108,7 @@ class Occupancies:
     counts: list[Ints]  # for each kind (m, n): all its configurations, jobs of each type
     configurations: Ints  # (S, L) row in `counts` of its kind, ascending among servers of one kind
     index: Ints  # (product of m over the positions,) occupancy of configurations in any order, first position slowest
-    starts: list[list[Start]]  # for each occupancy
+    starts: list[list[TypeStart]]  # for each occupancy
     jobs: Ints  # (S,) jobs in service
 
     def completions(self, departure: float) -> NDArray[np.float64]:
@@ -154,14 +151,14 @@ def occupancies(instance: SmallInstance) -> Occupancies:
     index = [number[in_order(mix)] for mix in product(*(range(len(counts[k])) for k in kind))]
     # List the starts from each mix, one for each following mix.
     larger = [_with_one_more(fillings) for fillings in counts]
-    starts: list[list[Start]] = []
+    starts: list[list[TypeStart]] = []
     for mix in every:
-        leads_to: dict[tuple[int, int], Start] = {}
+        leads_to: dict[tuple[int, int], TypeStart] = {}
         for j, (position, configuration) in product(range(len(instance.sizes)), enumerate(mix)):
             grown = larger[kind[position]].get((configuration, j))
             if grown is not None:
                 following = number[in_order((*mix[:position], grown, *mix[position + 1 :]))]
-                leads_to.setdefault((j, following), Start(j, position, following))
+                leads_to.setdefault((j, following), TypeStart(j, position, following))
         starts.append([*leads_to.values()])
     rows = np.array(every, np.int64)
     total = [fillings.sum(axis=1) for fillings in counts]

@@ -33,7 +33,6 @@ from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.resources import unlike_units
 from packenv.workloads.servers import Servers, as_servers
-from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import SECOND
 from packenv.workloads.traces.trace import Trace
 from packenv.workloads.workload import Workload
@@ -49,9 +48,7 @@ LOST = (
 )
 
 
-def describe(
-    trace: Trace | SlotTrace, slot_seconds: Exact | None = None, servers: int | str | Servers | None = None
-) -> dict[str, Any]:
+def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str | Servers | None = None) -> dict[str, Any]:
     """Return counts and statistics of a trace.
 
     They cover all tasks, those submitted within it, and those that its conversion keeps. Times are in seconds, loads in servers
@@ -62,7 +59,7 @@ def describe(
                   servers like the first one, by resource (one capacity counts for each), and the machines of their list that
                   are no servers (`left_out`). InputError for another number of capacities
     """
-    timed = _timed(trace, slot_seconds)
+    timed = trace.timed(slot_seconds)
     cluster = None if servers is None else servers_of(timed, servers)
     kept, dropped = timed.kept()
     within = ~timed.in_snapshot
@@ -86,13 +83,13 @@ def describe(
         },
         "submitted_tasks": summary(_sample(timed, within)),
         "kept_tasks": summary(_sample(timed, kept)),
-        **({} if (gang := _gang(trace)) is None else {"gangs": gangs_in_words(gang[kept])}),
+        **({} if (gang := trace.others.get("gang")) is None else {"gangs": gangs_in_words(gang[kept])}),
         **({} if cluster is None else {"servers": busy_servers(_sample(timed, kept), cluster)}),
         **({} if cluster is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), cluster)}),
     }
 
 
-def servers_of(trace: Trace | SlotTrace, servers: int | str | Servers) -> Servers:
+def servers_of(trace: Trace, servers: int | str | Servers) -> Servers:
     """Return servers in a trace's units, with its resources and partitions."""
     return as_servers(servers, len(trace.resources), trace.resources, trace.partitions)
 
@@ -100,10 +97,6 @@ def servers_of(trace: Trace | SlotTrace, servers: int | str | Servers) -> Server
 def _unit_notes(trace: Trace, demand: NDArray[np.float64], cluster: Servers) -> list[str]:
     line = unlike_units(trace.resources, demand.max(axis=0, initial=0.0), cluster)
     return [] if line is None else [line]
-
-
-def _gang(trace: Trace | SlotTrace) -> NDArray[np.int64] | None:
-    return trace.table.gang if isinstance(trace, SlotTrace) else trace.others.get("gang")
 
 
 def device_loads(trace: Trace, sample: Sample, cluster: Servers) -> list[dict[str, Any]]:
@@ -144,7 +137,7 @@ def busy_servers(sample: Sample, cluster: Servers) -> dict[str, Any]:
 
 
 def profile(
-    trace: Trace | SlotTrace,
+    trace: Trace,
     name: str,
     slot_seconds: Exact | None = None,
     servers: int | str | Servers | None = None,
@@ -164,7 +157,7 @@ def profile(
     every task.
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
-    trace, servers = in_larger_units(_timed(trace, slot), servers)
+    trace, servers = in_larger_units(trace.timed(slot), servers)
     most = trace.largest_demand()
     if servers is None and (most > 1).any():
         amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), trace.resources, strict=True))
@@ -216,7 +209,7 @@ def fit(sample: Sample, name: str, slot_seconds: float, servers: int | str | Ser
     )
 
 
-def goodness(fitted: Workload, data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1", seed: int = 0) -> dict[str, Any]:
+def goodness(fitted: Workload, data: Trace | Jobs, slot_seconds: Exact = "0.1", seed: int = 0) -> dict[str, Any]:
     """Compare COMPARED_TASKS rows of a fitted workload with a trace.
 
     The data may also be a Jobs table in the same slots. `ks` are distances of Kolmogorov and Smirnov. `expected_load` is the
@@ -249,12 +242,12 @@ def expected_load(workload: Workload) -> dict[str, float]:
     return {name: float(f"{load:.6g}") for name, load in loads.items()}
 
 
-def kept_sample(data: Trace | SlotTrace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
+def kept_sample(data: Trace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
     """Return convertible tasks, submitted at two times at least, in seconds."""
     if isinstance(data, Jobs):
         names = tuple(f"size_{r}" for r in range(data.resources))
         return jobs_sample(data, exact(slot_seconds, "slot_seconds"), names)
-    timed = _timed(data, slot_seconds)
+    timed = data.timed(slot_seconds)
     sample = _sample(timed, timed.kept()[0])
     if sample.span <= 0:
         raise InputError(f"{timed.source}: a profile needs tasks submitted at two times at least")
@@ -266,10 +259,6 @@ def jobs_sample(jobs: Jobs, slot_seconds: Fraction, resources: tuple[str, ...]) 
     h = float(slot_seconds)
     demand = jobs.amounts
     return Sample(np.asarray(jobs.arrival * h, np.float64), demand, np.asarray(jobs.service * h, np.float64), jobs.job, resources)
-
-
-def _timed(trace: Trace | SlotTrace, slot_seconds: Exact | None) -> Trace:
-    return trace.timed(slot_seconds) if isinstance(trace, SlotTrace) else trace
 
 
 def _sample(trace: Trace, mask: NDArray[np.bool_]) -> Sample:

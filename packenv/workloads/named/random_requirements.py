@@ -9,10 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from packenv.workloads.files import load_workload
 from packenv.workloads.laws import Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.laws.arrivals import Bernoulli
-from packenv.workloads.workload import Workload
+from packenv.workloads.workload import Workload, load_workload
 
 
 def small(sizes: list[float], weights: list[float], servers: str, rate: float) -> Workload:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packenv.errors import InputError, nearest
-from packenv.inputs.standard_input import STANDARD_INPUT
+from packenv.inputs.text_files import STANDARD_INPUT
 from packenv.lazy_names import load
 
 if TYPE_CHECKING:

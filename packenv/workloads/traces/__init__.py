@@ -7,7 +7,6 @@ package loads pyarrow, so import it late. A new format is one new file in `forma
 from packenv.workloads.traces.convert import write_jobs
 from packenv.workloads.traces.machines import initial_capacities
 from packenv.workloads.traces.read import is_trace, read_trace
-from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.trace import Conversion, Trace, Wanted
 
-__all__ = ["Conversion", "SlotTrace", "Trace", "Wanted", "initial_capacities", "is_trace", "read_trace", "write_jobs"]
+__all__ = ["Conversion", "Trace", "Wanted", "initial_capacities", "is_trace", "read_trace", "write_jobs"]

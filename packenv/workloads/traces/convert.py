@@ -18,7 +18,7 @@ from packenv.errors import InputError
 from packenv.files import atomic_path
 from packenv.jobs import Jobs, Ragged
 from packenv.workloads.traces.columns import is_parquet
-from packenv.workloads.traces.slot_trace import OPTIONAL
+from packenv.workloads.traces.trace import OPTIONAL
 
 
 def write_jobs(jobs: Jobs, path: str | os.PathLike[str], resources: tuple[str, ...] | None = None) -> None:

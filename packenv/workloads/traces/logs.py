@@ -143,7 +143,7 @@ def read_logs(
             return [log_of(str(path), at["submit_time_s"], at.get("start_time_s"), at.get("end_time_s"))]
     reading = Reading(columns=columns, time_unit=time_unit, partition=partition)  # type: ignore[arg-type]
     trace = read_trace(where, reading=reading) if not table or not names else None
-    if not isinstance(trace, Trace):
+    if trace is None or trace.table is not None:
         missing = "start_time_s or end_time_s" if table and "submit_time_s" in names else "submit_time_s"
         advice = f"; under names of its own with `columns` {missing.split(' or ')[0]}=THEIRS"
         raise ArgumentError(f"{where}: column {missing} is missing: a verdict needs arrivals, and starts or ends", advice, None)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from packenv.errors import ArgumentError, InputError
-from packenv.inputs.standard_input import from_standard_input
+from packenv.inputs.text_files import from_standard_input
 from packenv.options.fields import takes
 from packenv.options.shared import AS_IT_IS, Reading
 from packenv.workloads.traces.columns import INDEX, check_names, is_csv, is_parquet, names_of, plain_types, reading_table
 from packenv.workloads.traces.format import TraceFormat
 from packenv.workloads.traces.formats import trace_formats
 from packenv.workloads.traces.machines import is_machines
-from packenv.workloads.traces.slot_trace import SlotTrace
 from packenv.workloads.traces.times import TIME_UNITS
 from packenv.workloads.traces.trace import Trace, Wanted
 from packenv.workloads.traces.user import read_user
@@ -33,7 +32,7 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
 
 
 @takes(Reading, "reading", without=("slot_seconds", "estimates", "devices", "gangs", "speedup"))
-def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_IS) -> Trace | SlotTrace:
+def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_IS) -> Trace:
     """Read the trace at a path.
 
     Its name, its columns or its content show its format.
@@ -53,19 +52,12 @@ def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_I
     Raises InputError, naming file, row and column, if the format is unknown or a value is malformed.
     """
     recorded = _read(source, resources, reading)
-    if (partitions := named_partitions(reading.partition)) is not None:
-        if isinstance(recorded, SlotTrace):
-            raise ArgumentError(f"{recorded.source}: `partition` does not go with it: it names none")
+    if (partitions := (reading.partition.split(",") if isinstance(reading.partition, str) else reading.partition)) is not None:
         recorded = recorded.of_partitions(partitions)
     return recorded if reading.finished_only is None else recorded.only_finished(reading.finished_only)
 
 
-def named_partitions(partition: str | Sequence[str] | None) -> Sequence[str] | None:
-    """Return the names in a list, or in a text with commas."""
-    return partition.split(",") if isinstance(partition, str) else partition
-
-
-def _read(source: Any, resources: Wanted, reading: Reading) -> Trace | SlotTrace:
+def _read(source: Any, resources: Wanted, reading: Reading) -> Trace:
     if reading.time_unit is not None and reading.time_unit not in TIME_UNITS:
         raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {reading.time_unit!r}")
     if not isinstance(source, (str, os.PathLike)):

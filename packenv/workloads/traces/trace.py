@@ -75,9 +75,13 @@ class Machines(NamedTuple):
         return self._replace(capacity=self.capacity[rows], devices=devices, names=names)
 
 
+OPTIONAL = ("job", "phase", "value", "tenant", "predecessors", "home", "estimate", "remote_overhead", "gang")
+"""Optional columns of a Jobs table in a user's table."""
+
+
 @dataclass(frozen=True)
 class Trace:
-    """Recorded tasks by submission, in µs or MISSING (-1)."""
+    """Recorded tasks by submission, in µs or MISSING (-1). In slots if there is a `table`."""
 
     submit: Ints  # (n,) µs, sorted
     schedule: Ints  # (n,) µs or MISSING
@@ -120,6 +124,24 @@ class Trace:
     devices_said: bool = True  # whether GPUs are devices in the trace; otherwise the user may choose it
     devices_per_unit: float = 1.0  # how many GPUs an amount of 1 of the resource "gpu" is
     device_shares: bool = False  # whether tasks ask for parts of a GPU, while a node's GPUs are one amount
+    table: Jobs | None = None  # the same tasks, if the unit of times is the slot, of `slot_seconds`
+
+    @staticmethod
+    def in_slots(table: Jobs, resources: tuple[str, ...], source: str = "", **fields: Any) -> Trace:
+        """Return a table as a trace whose unit is the slot. `fields`: others of Trace."""
+        end, absent = table.arrival + table.service, np.zeros(len(table), np.bool_)
+        others = {name: value for name in JOBS_COLUMNS if (value := getattr(table, name)) is not None}
+        fields = {"devices_said": False, **fields, "job": table.job, "others": others, "source": source, "table": table}
+        return Trace(table.arrival, table.arrival, end, table.amounts, resources, None, absent, **fields)
+
+    def timed(self, slot_seconds: Exact | None = None) -> Trace:
+        """Return the tasks in µs, those in slots without other columns, starting on arrival, for statistics."""
+        if self.table is None:
+            return self
+        slot = SECOND * exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds")
+        submit, duration = (floor_divide(slots, 1 / slot) for slots in (self.table.arrival, self.table.service))
+        common = self.demand, self.resources, None, self.in_snapshot, self.job
+        return Trace(submit, submit, submit + duration, *common, source=self.source)
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -253,7 +275,7 @@ class Trace:
         i = int(np.flatnonzero(self.kept()[0])[row])
         if self.rows is not None:
             return f"{self.source}: row {self.rows[i]}"
-        return self.source if self.job is None else f"{self.source}: job {self.job[i]}"
+        return self.source if self.job is None or self.table is not None else f"{self.source}: job {self.job[i]}"
 
     def jobs(
         self,
@@ -272,6 +294,8 @@ class Trace:
         The first two are exact decimals. A float counts as the decimal that it prints as. Raises InputError if no task is left,
         or a number is out of range.
         """
+        if self.table is not None:
+            return self._of_slots(self.table, exact(speedup, "speedup"), sizes, estimates)
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
         kept, dropped = self.kept()
@@ -310,6 +334,19 @@ class Trace:
             **extra,
         )
         return Conversion(jobs, dropped, t0)
+
+    def _of_slots(self, table: Jobs, beta: Fraction, sizes: Sizes, estimates: Estimates | None) -> Conversion:
+        """Return the table itself, with faster arrivals, its sizes and its estimates."""
+        largest = one_size(sizes)
+        demand = table.demand.max(axis=1, keepdims=True) if largest else table.demand
+        extra = {name: getattr(table, name) for name in OPTIONAL}
+        if not largest and table.resources > 1:
+            extra |= {"devices": table.devices, "device_kinds": table.device_kinds}
+        extra["estimate"] = estimate_column(table.estimate, table.service, estimates, self.source)
+        scale = table.scale[:1] if largest else table.scale
+        return Conversion(
+            Jobs(floor_divide(table.arrival, beta), demand, table.service, **extra, scale=scale), dict(self.dropped), 0
+        )
 
 
 def estimate_column(

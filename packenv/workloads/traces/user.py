@@ -52,9 +52,8 @@ from packenv.units import LARGEST_AMOUNT, MOST, scale_for, to_units
 from packenv.workloads.traces.columns import FIRST_TEXTS, Columns, decimals
 from packenv.workloads.traces.gpus import can_be_devices, gpu_needs, of_gpus
 from packenv.workloads.traces.links import falls, order_of, read_home, read_links, reordered
-from packenv.workloads.traces.slot_trace import OPTIONAL, SlotTrace
 from packenv.workloads.traces.times import LATEST, MISSING, microseconds, origin_of, times
-from packenv.workloads.traces.trace import TWICE, Bools, Trace, Wanted, waits_of
+from packenv.workloads.traces.trace import OPTIONAL, TWICE, Bools, Trace, Wanted, waits_of
 
 SLOT_FORM = ("arrival", "service")
 SECONDS_FORM = ("submit_time_s", "duration_s", "start_time_s", "end_time_s")
@@ -106,7 +105,7 @@ def read_user(
     choice: Wanted = None,
     reading: Reading = AS_IT_IS,
     table: pa.Table | None = None,
-) -> Trace | SlotTrace:
+) -> Trace:
     """Read a file or table in slots or in seconds.
 
     `choice` has the columns of demands, by default all without another meaning. `reading` has the file's names by ours (if one is
@@ -274,7 +273,7 @@ def _place(name: str) -> tuple[int, str]:
     return (int(number) if number.isdecimal() else -1, name)
 
 
-def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotTrace:
+def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> Trace:
     # Arrivals in order, demands, services and milestones.
     arrival = _times(columns, "arrival")
     before = np.concatenate([[0], np.maximum.accumulate(np.where(twice, 0, arrival))[:-1]])
@@ -303,11 +302,11 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> SlotT
     scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all resources, so that their largest amount fits
     jobs = Jobs(arrival[rows], to_units(amount[rows], scale or 0), service[rows], **extra, scale=scale)
     dropped = {reason: int(rows.sum()) for reason, rows in ((TWICE, twice), (MILESTONE, milestone & ~twice)) if rows.any()}
-    return SlotTrace(
+    return Trace.in_slots(
         jobs,
         demands,
         str(columns.path),
-        dropped,
+        dropped=dropped,
         rows=rows + 1,
         ids=_ids(columns),
         device_shares=_shares_devices(demands, amount),

@@ -23,26 +23,20 @@ MOST_ADDED = 10_000
 
 
 class NodeKind(NamedTuple):
-    """The capacity of a node, and a template node.
-
-    New nodes have the labels, taints and own pods of the template.
-    """
+    """A node's capacity, and a template of labels, taints and own pods."""
 
     name: str  # a node of this kind, or the capacity as it was given
     capacity: tuple[float, ...]  # (D,) in units of the largest node
     template: str  # a node
 
     def is_on(self, cluster: Cluster) -> Bools:
-        """Return which nodes are of this kind, (L,).
-
-        They have equal size and taints, except taints of their state.
-        """
+        """Return the nodes of this kind: equal size and lasting taints, (L,)."""
         size = (to_units(cluster.capacity) == to_units(np.array(self.capacity))).all(axis=1)
         taints = self._traits(cluster).lasting()
         return np.asarray(size & np.array([node.lasting() == taints for node in cluster.traits], np.bool_), np.bool_)
 
     def pods(self, cluster: Cluster) -> list[int]:
-        """Return the running pods, by number, that each new node gets too."""
+        """Return the running pods, by number, for each new node too."""
         node = cluster.nodes.index(self.template)
         return [n for n in np.flatnonzero(cluster.node == node).tolist() if cluster.running[n].stays]
 
@@ -61,10 +55,7 @@ class NodeKind(NamedTuple):
 
 
 def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
-    """Return the kind of a named node or a capacity such as 1:0.5.
-
-    The default is the commonest kind. Raises InputError.
-    """
+    """Return the kind of a node name, a capacity, or the commonest (InputError)."""
     rows = [tuple(row) for row in cluster.capacity.tolist()]
     common = cluster.commonest
     if text is None:
@@ -82,10 +73,7 @@ def kind_of(cluster: Cluster, text: str | None = None) -> NodeKind:
 
 
 def nodes_to_add(cluster: Cluster, text: str) -> tuple[int, NodeKind]:
-    """Return number and kind of nodes such as `node-3`, `1:0.5` or `3xnode-3`.
-
-    Raises InputError.
-    """
+    """Return number and kind of `node-3`, `1:0.5` or `3xnode-3` (InputError)."""
     number, times, kind = text.partition("x")
     if text in cluster.nodes or not (times and number.isdecimal()):
         return 1, kind_of(cluster, text)
@@ -165,10 +153,7 @@ def without_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
 
 
 def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
-    """Return the names of a kind's nodes, least used first.
-
-    A node's use is the largest request over resources.
-    """
+    """Return names of a kind's nodes, least used first (scarcest resource)."""
     used = np.zeros_like(cluster.capacity)
     returning = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if returns(cluster.running[n])]
     np.add.at(used, cluster.node[returning], cluster.running_demand[returning])
@@ -177,10 +162,7 @@ def emptiest_first(cluster: Cluster, kind: NodeKind) -> list[str]:
 
 
 def without_submitted(cluster: Cluster) -> Cluster:
-    """Return the cluster without submitted pods.
-
-    The other pods keep their random numbers.
-    """
+    """Return the cluster without submitted pods. Random numbers stay."""
     pods, demand = [*cluster.waiting, *cluster.unfit], np.concatenate([cluster.demand, cluster.unfit_demand])
     there = np.flatnonzero([not pod.submitted for pod in pods])
     pods, demand = [pods[n] for n in there], demand[there]
@@ -198,10 +180,7 @@ def with_changed_pods(cluster: Cluster, change: Callable[[Pod], Pod]) -> Cluster
 
 
 def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
-    """Return the cluster with unfit pods waiting that this kind can serve.
-
-    Gangs wait too if enough such nodes would start them.
-    """
+    """Return the cluster with unfit pods and gangs waiting for this kind."""
     if not cluster.unfit:
         return cluster
     gangs = pod_groups(cluster.unfit, cluster.running)
@@ -214,10 +193,7 @@ def with_unfit(cluster: Cluster, kind: NodeKind) -> Cluster:
 
 
 def _without_stranded(cluster: Cluster) -> Cluster:
-    """Return the cluster without waiting pods that cannot start.
-
-    They fit no node, or their gang cannot start as a whole.
-    """
+    """Return the cluster without waiting pods or gangs unable to start."""
     pods = [*cluster.waiting, *(cluster.running[n] for n in cluster.again)]
     demand = np.concatenate([cluster.demand, cluster.anew(cluster.again)])
     fit, undecided = whole_gangs(cluster, pods, demand, cluster.fitting_alone(pods, demand))

@@ -1,7 +1,4 @@
-"""A Kubernetes cluster: servers, tasks in service, and a queue.
-
-It also makes the workload that begins there.
-"""
+"""A Kubernetes cluster and its workload: servers, tasks in service, a queue."""
 
 from __future__ import annotations
 
@@ -26,6 +23,7 @@ from packenv_kubernetes.filters import (
     Toleration,
     Traits,
     admitted,
+    as_resources,
     groups_of,
 )
 from packenv_kubernetes.fits_nowhere import unfit_lines
@@ -33,7 +31,6 @@ from packenv_kubernetes.objects import Pod
 from packenv_kubernetes.owners import OwnerTimes
 from packenv_kubernetes.pod_groups import gang_lines, side_by_side, whole_gangs
 from packenv_kubernetes.preemption import Begun, first_cycle
-from packenv_kubernetes.rules_as_resources import as_resources
 from packenv_kubernetes.shared_gpus import SharedGpus
 from packenv_kubernetes.started import ENDLESS, OfGpus, Started
 from packenv_kubernetes.texts import MOST_NAMED, amount_text, counted, some
@@ -53,8 +50,8 @@ DELETED, PINNED = "waiting pods that are being deleted", "waiting pods bound to 
 class Cluster:
     """Ready nodes, their running pods, and waiting pods.
 
-    Waiting pods are ordered by priority, then creation. Amounts are in units of the largest node in each resource. Everything
-    left out or ignored is counted by reason.
+    Waiting pods are in order of priority, then creation. Amounts are in units of the largest node in each resource. Omissions are
+    counted by reason.
     """
 
     source: str
@@ -89,7 +86,7 @@ class Cluster:
         return "capacity 1: the largest node, " + self.amounts_text(np.ones(len(self.resources)))
 
     def amounts_text(self, shares: Floats) -> str:
-        """Return amounts (D,) as text, without those of 0."""
+        """Return amounts (D,) as text, without zeros."""
         parts = zip(self.resources, shares.tolist(), self.amounts, strict=True)
         return ", ".join(amount_text(name, share * amount) for name, share, amount in parts if share) or "nothing"
 
@@ -98,7 +95,7 @@ class Cluster:
         return shares_of([pod.asks for pod in pods], self.resources, [*self.amounts])
 
     def anew(self, numbers: Sequence[int]) -> Floats:
-        """Return the requests of running pods that start again, (n, D)."""
+        """Return the requests of restarted running pods, (n, D)."""
         demand = self.running_demand[[*numbers]]
         resized = [k for k, n in enumerate(numbers) if self.running[n].anew is not None]
         demand[resized] = shares_of([self.running[numbers[k]].anew or {} for k in resized], self.resources, [*self.amounts])
@@ -107,8 +104,7 @@ class Cluster:
     def emptied(self, priority: float = -math.inf) -> tuple[Floats, tuple[Traits, ...]]:
         """Return the room of nodes (L, D) with only their own pods, and traits.
 
-        The traits include these pods' host ports. Own pods below `priority` are left out, as pods of that priority may preempt
-        them.
+        The traits include these pods' host ports. Pods of a `priority` may preempt own pods below it.
         """
         room = self.capacity.copy()
         staying = [n for n, pod in enumerate(self.running) if pod.stays and self.node[n] >= 0 and pod.priority >= priority]
@@ -122,14 +118,15 @@ class Cluster:
     def with_queue(self, pods: Sequence[Pod], demand: Floats, places: Cluster | None = None, row: Ints | None = None) -> Cluster:
         """Return the cluster with these pods in the queue, demand (n, D).
 
-        Pods that can start wait, in order. The others are `unfit`.
+        Pods able to start wait, in order. The others are `unfit`.
         places  a cluster with the nodes to fit instead
         row     (n,) place of each in the queue as it was read, by default the new one
         """
-        order = sorted(range(len(pods)), key=lambda n: queue_order(pods[n]))
+        order = sorted(range(len(pods)), key=lambda n: (-pods[n].priority, pods[n].created, pods[n].name))
         queue, demand = [pods[n] for n in order], demand[order]
         alone = (self if places is None else places).fitting_alone(queue, demand)
         fit, _ = whole_gangs(self if places is None else places, queue, demand, alone)
+        unable = {FITS_NOWHERE: int((~alone).sum()), NEVER_WHOLE: int((alone & ~fit).sum())}
         return replace(
             self,
             waiting=tuple(pod for pod, fits in zip(queue, fit, strict=True) if fits),
@@ -137,14 +134,11 @@ class Cluster:
             row=np.arange(int(fit.sum())) if row is None else row[order][fit],
             unfit=tuple(pod for pod, fits in zip(queue, fit, strict=True) if not fits),
             unfit_demand=demand[~fit],
-            left_out=with_counts(self.left_out, {FITS_NOWHERE: int((~alone).sum()), NEVER_WHOLE: int((alone & ~fit).sum())}),
+            left_out={reason: count for reason, count in (self.left_out | unable).items() if count},
         )
 
     def fitting_alone(self, pods: Sequence[Pod], demand: Floats) -> Bools:
-        """Return whether each pod, demand (n, D), fits some allowed node, (n,).
-
-        Others may first end or be preempted. Gangs are ignored (`whole_gangs`).
-        """
+        """Return whether each pod (n, D) fits some allowed node, perhaps later, (n,)."""
         fit = np.zeros(len(pods), np.bool_)
         priorities = sorted({pod.priority for pod in self.running if pod.stays})
         below = [max((n for n in priorities if n < pod.priority), default=None) if pod.preempts else None for pod in pods]
@@ -162,13 +156,13 @@ class Cluster:
 
     @property
     def overfull(self) -> list[str]:
-        """Nodes whose pods request more than the node has now."""
+        """Nodes with less of a resource than their pods request."""
         left, placed = to_units(self.capacity), self.node >= 0
         np.subtract.at(left, self.node[placed], to_units(self.running_demand)[placed])
         return [self.nodes[n] for n in np.flatnonzero((left < 0).any(axis=1))]
 
     def unmodelled(self, pods: Iterable[Pod]) -> dict[str, list[str]]:
-        """Return the names of pods by constraints that are not modelled."""
+        """Return names of pods by unmodelled constraints."""
         names: dict[str, list[str]] = {}
         for pod in pods:
             for kind in dict.fromkeys(pod.unmodelled):
@@ -184,15 +178,15 @@ class Cluster:
     ) -> Workload:
         """Return the waiting pods as tasks, on nodes with the running pods.
 
-        service       law of a whole service, in slots, for pods that end by themselves. The rest of a running pod's service is
-                      drawn from it too, given its age. Pods that always restart (restartPolicy Always), and all pods without a
-                      law, last longer than any run. With several laws each seed has one. Durations are past ones by owner. No
-                      pod is in service after its latest known end
+        service       law of a whole service, in slots, for pods that end. The rest of a running pod's service is drawn from it
+                      too, given its age. Pods that always restart (restartPolicy Always), and all pods without a law, last longer
+                      than any run. With several laws each seed has one. Durations are past ones by owner. No pod is in service
+                      after its latest known end
         slot_seconds  length of a slot
-        preemption    whether waiting pods of higher priority start now, in place of others, if they fit no node
-        lowest        priority above which they do, by default the lowest that waits
-        Each seed draws other times. Additional resources encode which pod may go on which node: forbidden nodes have none of
-        one that the pod needs. Raises InputError if no pod waits.
+        preemption    whether waiting pods of higher priority replace others now, if they fit no node
+        lowest        priority above which they do, by default the lowest waiting one
+        Each seed draws other times. Additional resources encode the allowed nodes of each pod: forbidden nodes have none of a
+        needed one. Raises InputError if no pod waits.
         """
         if not self.waiting and not self.again:
             raise InputError(self.nothing())
@@ -296,10 +290,7 @@ class Cluster:
         return Workload(jobs=draw, servers=servers, name=self.name, resources=resources, slot_seconds=slot_seconds)
 
     def _latest_ends(self, pods: Sequence[Pod], started: Sequence[float], slot_seconds: float) -> Ints:
-        """Return slots from now to each pod's latest end, (n,).
-
-        `started` (n,): start of each pod.
-        """
+        """Return slots to each pod's latest end, (n,), from its start."""
         latest = np.full(len(pods), ENDLESS)
         for n, pod in enumerate(pods):
             if pod.has_latest_end and (end := pod.ends_by(started[n])) is not None:
@@ -334,7 +325,8 @@ class Cluster:
         lines += self.gpus.lines() if self.gpus is not None else []
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
-            lines.append(f"not modelled: {what}: they may start {direction(kind)} than this says, and no bound counts on them")
+            direction = "earlier or later" if kind == "schedulerName" else "later"  # another scheduler may do either
+            lines.append(f"not modelled: {what}: they may start {direction} than this says, and no bound counts on them")
         lines += self.suspended_lines()
         if self.ignored:
             lines.append(f"ignored: {counted_by_reason(self.ignored)}")
@@ -342,10 +334,7 @@ class Cluster:
 
     @property
     def commonest(self) -> int:
-        """Number of a node of the commonest capacity and taints.
-
-        Nodes of a given capacity resemble it otherwise.
-        """
+        """Number of a node of the commonest capacity and taints."""
         return self.kinds[0]
 
     @property
@@ -355,14 +344,14 @@ class Cluster:
         return [kinds.index(kind) for kind, _ in Counter(kinds).most_common()]
 
     def _queued_again(self, begun: Sequence[Begun]) -> list[int]:
-        """Return the preempted pods, by number, that fit some node again."""
+        """Return the preempted pods, by number, with a node to fit."""
         victims = [v for placement in begun for v in placement.victims if self.running[v].deleted is None]
         pods = [_again_on(self.running[v], self.nodes[self.node[v]]) for v in victims]
         fits = self.fitting_alone(pods, self.anew(victims))
         return [v for v, fit in zip(victims, fits, strict=True) if fit]
 
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
-        """Return lines about preempted pods, and the pods that replace them."""
+        """Return lines about preempted pods and their successors."""
         lines = []
         for start in [start for start in begun if start.victims][:MOST_NAMED]:
             victims = [self.running[v].name for v in start.victims]
@@ -377,7 +366,7 @@ class Cluster:
         return lines
 
     def suspended_lines(self) -> list[str]:
-        """Return a line about pods that suspended objects will create."""
+        """Return a line about future pods of suspended objects."""
         if not self.suspended:
             return []
         names = [f"{what} of {counted(count, 'pod')}" if count else what for what, count in self.suspended.items()]
@@ -386,7 +375,7 @@ class Cluster:
         ]
 
     def nothing(self) -> str:
-        """Return the reason that there is no pod to place."""
+        """Return why there is no pod to place."""
         if self.suspended:
             return f"{self.source}: no pod is there to place; {self.suspended_lines()[0]}"
         if self.unfit:
@@ -398,26 +387,8 @@ class Cluster:
         return f"{self.source}: no pod waits for a node, so there is nothing to place"
 
 
-def with_counts(left_out: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    """Return the numbers left out by reason, updated by `counts`."""
-    return {reason: count for reason, count in (left_out | counts).items() if count}
-
-
-def direction(kind: str) -> str:
-    """Return whether pods may start `later` or `earlier` for a constraint.
-
-    The constraint is not modelled. Another scheduler may do either.
-    """
-    return "earlier or later" if kind == "schedulerName" else "later"
-
-
-def queue_order(pod: Pod) -> tuple[int, float, str]:
-    """Return the sort key of the queue: priority, creation, name."""
-    return -pod.priority, pod.created, pod.name
-
-
 def _again_on(pod: Pod, node: str) -> Pod:
-    """Return a preempted pod as queued again, bound to its node if it stays."""
+    """Return a preempted pod queued again, bound to its lasting node."""
     if not pod.stays:
         return pod
     on_node, anything = Expression(NAME, "In", (node,)), Toleration("", "Exists", "", "")
@@ -430,10 +401,7 @@ def _beside(amounts: Floats, extra: Floats) -> Floats:
 
 
 def shares_of(amounts: list[dict[str, Fraction]], resources: tuple[str, ...], largest: list[Fraction]) -> Floats:
-    """Return amounts (n, D) in units of the largest node.
-
-    A pod counts as 1 of `pods`.
-    """
+    """Return amounts (n, D) in units of the largest node. A pod is 1 of `pods`."""
     columns = []
     for name, most in zip(resources, largest, strict=True):
         otherwise = Fraction(name == "pods")

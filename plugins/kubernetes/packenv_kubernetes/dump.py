@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Workload
-from packenv.extend import ArgumentError, InputError, Wanted, experimental, parse_law, resource_names
+from packenv.extend import ArgumentError, InputError, Provenance, Wanted, experimental, parse_law, resource_names
 from packenv_kubernetes.cluster import (
     ASKS_NOTHING,
     COMPLETED,
@@ -42,8 +42,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     """Read a cluster that `kubectl get nodes,pods -A -o json` printed.
 
     `submitted`: pods to add. `choice`: names of the resources. Default: cpu, memory and the requested extended resources
-    (nvidia.com/gpu). "all" takes all requested ones, and `pods`, the number that a node takes. Raises InputError, naming file
-    and object.
+    (nvidia.com/gpu). "all" takes all requested ones, and `pods`, the pods of a node. Raises InputError, naming file and object.
     """
     where = Path(path)
     nodes, pods, others, minimums, suspended = read_objects(where)
@@ -121,10 +120,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
 
 
 def without_placeholders(pods: list[Pod]) -> tuple[list[Pod], int]:
-    """Remove YuniKorn's placeholders that waiting pods will replace.
-
-    Returns the pods, and the number removed. The waiting pods are of the same task group.
-    """
+    """Remove YuniKorn's placeholders of waiting task groups. Count them."""
     waiting = Counter(pod.task_group for pod in pods if pod.task_group and pod.node is None and not (pod.done or pod.placeholder))
     kept = []
     for pod in pods:
@@ -136,10 +132,7 @@ def without_placeholders(pods: list[Pod]) -> tuple[list[Pod], int]:
 
 
 def without_unlisted(pods: list[Pod], nodes: Sequence[Node]) -> list[Pod]:
-    """Remove requests for resources that no node lists.
-
-    Running pods use them, so another scheduler accounts for them. Such requests of waiting pods are not modelled.
-    """
+    """Remove requests for resources of no node, which others account for."""
     listed = {name for node in nodes for name in node.offers}
     unlisted = {name for pod in pods if pod.node is not None and not pod.done for name in pod.asks} - listed
     return [
@@ -158,7 +151,7 @@ def workload_of(
 ) -> Workload:
     """Return the workload that begins with the cluster of a file.
 
-    changes  `service`: a law or its text, laws, or past durations. Raises ArgumentError for others, as the file contains them
+    changes  `service`: a law or its text, laws, or past durations. The file has the others: ArgumentError
     """
     others = dict(changes or {})
     service = others.pop("service", None)
@@ -166,7 +159,7 @@ def workload_of(
         raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} says it itself")
     cluster = read_cluster(path, choice)
     law = parse_law(service, "`service`", slot_seconds) if isinstance(service, str) else service
-    return cluster.workload(law, slot_seconds).recorded(cluster.left_out, False)
+    return cluster.workload(law, slot_seconds).recorded(Provenance(cluster.left_out))
 
 
 def _ignored(gpus: SharedGpus | None, nodes: Sequence[Node], pods: Sequence[Pod]) -> dict[str, int]:
@@ -186,10 +179,7 @@ def _ignored(gpus: SharedGpus | None, nodes: Sequence[Node], pods: Sequence[Pod]
 
 
 def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -> tuple[str, ...]:
-    """Return the names of the resources to read.
-
-    Raises InputError if no node offers any of them.
-    """
+    """Return names of offered resources to read. Raises InputError."""
     offered = {name for node in nodes for name, amount in node.offers.items() if amount > 0}
     requested = {name for pod in pods for name, amount in pod.asks.items() if amount > 0} & offered
     extended = sorted(name for name in requested if "/" in name)
@@ -205,7 +195,7 @@ def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -
 
 
 def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bool:
-    """Return whether nodes may run out of `pods`, or pods request only these."""
+    """Return whether `pods` may run out, or nothing else counts."""
     staying = Counter(pod.node for pod in pods if pod.stays)
     movable = sum(not pod.stays for pod in pods)
     if any(node.offers.get("pods", movable + staying[node.name]) < movable + staying[node.name] for node in nodes):
@@ -214,6 +204,6 @@ def _pods_bind(nodes: list[Node], pods: list[Pod], usual: tuple[str, ...]) -> bo
 
 
 def _asks_for_more(pod: Pod, nodes: list[Node]) -> bool:
-    """Return whether a pod requests an extended resource that no node offers."""
+    """Return whether a pod requests an extended resource of no node."""
     extended = [name for name, amount in pod.asks.items() if "/" in name and amount > 0]
     return any(all(node.offers.get(name, 0) == 0 for node in nodes) for name in extended)

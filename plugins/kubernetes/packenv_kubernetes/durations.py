@@ -44,19 +44,18 @@ class Durations:
         return {name: n for n, name in enumerate(self.owners)}
 
     def owner_of(self, pod: Pod) -> int | None:
-        """Return the owner whose name begins a pod's or its controller's name.
+        """Return the longest owner to begin a pod's or its controller's name.
 
-        The namespace may be missing. The longest name of several counts.
+        The namespace may be missing.
         """
         texts = [text for name in (pod.owner, pod.name) if name for text in (name, name.partition("/")[2])]
-        beginnings = [start for text in texts for start in _starts(text) if start in self.number]
-        return self.number[max(beginnings, key=len)] if beginnings else None
+        # Each name, and its beginnings up to hyphens or slashes.
+        starts = [start for text in texts for start in (text, *(text[: border.start()] for border in BORDER.finditer(text)))]
+        owners = [start for start in starts if start in self.number]
+        return self.number[max(owners, key=len)] if owners else None
 
     def times(self, waiting: Sequence[Pod], running: Sequence[Pod], age: Floats, slot_seconds: float) -> OwnerTimes:
-        """Return the assumed times in service of these pods.
-
-        `age` (running,) in slots.
-        """
+        """Return assumed times in service of these pods, `age` (running,) in slots."""
         pods = [*waiting, *running]
         numbers = [self.owner_of(pod) for pod in pods]
         name = [pod.owner or pod.name if n is None else self.owners[n] for pod, n in zip(pods, numbers, strict=True)]
@@ -74,10 +73,7 @@ class Durations:
         )
 
     def notes(self, pods: Sequence[Pod]) -> tuple[str, ...]:
-        """Return lines on the sources of durations, and their accuracy.
-
-        They are about pods that end by themselves.
-        """
+        """Return lines on sources and accuracy of durations, for ending pods."""
         owned = sum(self.owner_of(pod) is not None for pod in pods if not pod.endless)
         strange = sum(not pod.endless for pod in pods) - owned
         name = Path(self.source).name
@@ -87,10 +83,7 @@ class Durations:
         return line + f"{strange} those of an owner that is drawn", self.trust()
 
     def trust(self) -> str:
-        """Return how many later rows lie in the 80 % interval of earlier ones.
-
-        Checks at most MOST_CHECKED rows.
-        """
+        """Return later rows in earlier ones' 80 % interval, of MOST_CHECKED."""
         rows = len(self.seconds)
         if rows < FEWEST:
             return f"{Path(self.source).name}: too few durations for a check; with {FEWEST} there is one"
@@ -105,10 +98,7 @@ class Durations:
 
 
 def are_drawn(service: Law | Sequence[Law] | Durations | None) -> bool:
-    """Return whether times in service differ between seeds.
-
-    False if all have one length, or no pod ends.
-    """
+    """Return whether times in service differ between seeds."""
     if isinstance(service, Durations):
         return True
     laws = () if service is None else (service,) if isinstance(service, Law) else service
@@ -116,10 +106,7 @@ def are_drawn(service: Law | Sequence[Law] | Durations | None) -> bool:
 
 
 def is_durations(path: str) -> bool:
-    """Return whether a file has durations by owner.
-
-    That is a list in JSON, or CSV with these columns.
-    """
+    """Return whether a JSON or CSV file has durations by owner."""
     if path.endswith(".json"):
         return not Path(path).is_file() or first_bytes(Path(path), 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
     if not path.endswith((".csv", ".csv.gz")) or not Path(path).is_file():
@@ -128,7 +115,7 @@ def is_durations(path: str) -> bool:
 
 
 def read_durations(path: str) -> Durations:
-    """Read the durations of a file. Raises InputError, naming file and row."""
+    """Read a file's durations. Raises InputError, naming file and row."""
     rows = _of_json(path) if path.endswith(".json") else _of_csv(path)
     owners: dict[str, int] = {}
     owner, seconds = [], []
@@ -162,8 +149,3 @@ def _of_json(path: str) -> Iterable[tuple[str, str, str]]:
         if not (isinstance(row, dict) and isinstance(row.get("owner"), str) and isinstance(row.get("seconds"), (int, float))):
             raise InputError(f"{path}: item {number}: {excerpt(str(row))} has no owner, a text, and seconds, a number")
         yield f"item {number}", row["owner"].strip(), str(row["seconds"])
-
-
-def _starts(text: str) -> list[str]:
-    """Return a name, and its beginnings up to each hyphen or slash."""
-    return [text, *(text[: border.start()] for border in BORDER.finditer(text))]

@@ -1,7 +1,8 @@
 """Rules for pods on nodes: labels, affinity, taints, host ports.
 
-Room plays no part here. Sources: kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node and .../taint-and-toleration;
-the plugins NodeAffinity, TaintToleration, NodeUnschedulable and NodePorts of kube-scheduler.
+Room plays no part here. As additional resources, a scheduler of room alone obeys the rules. Sources:
+kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node and .../taint-and-toleration; the plugins NodeAffinity,
+TaintToleration, NodeUnschedulable and NodePorts of kube-scheduler.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.extend import InputError
+from packenv.extend import UNIT, InputError
+from packenv_kubernetes.objects import Pod
 from packenv_kubernetes.requests import objects
+from packenv_kubernetes.texts import counted
 
 Bools = NDArray[np.bool_]
 
@@ -44,7 +47,7 @@ class Toleration(NamedTuple):
     effect: str  # empty: every effect
 
     def tolerates(self, taint: Taint) -> bool:
-        """Return whether a pod with it may go on a node with the taint."""
+        """Return whether it tolerates the taint."""
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
             return False
         return self.operator == "Exists" or self.value == taint.value
@@ -58,7 +61,7 @@ class Expression(NamedTuple):
     values: tuple[str, ...]
 
     def holds(self, value: str | None) -> bool:
-        """Return whether it holds for a label's value, None without the label."""
+        """Return whether it holds for a value, None without the label."""
         if self.operator in ("Exists", "DoesNotExist"):
             return (value is not None) == (self.operator == "Exists")
         if self.operator in ("In", "NotIn"):
@@ -71,7 +74,7 @@ class Expression(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A port of the node that a pod takes."""
+    """A host port."""
 
     number: int
     protocol: str
@@ -86,10 +89,7 @@ class Port(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The conditions of a pod on its node, besides room.
-
-    Pods with equal conditions share them.
-    """
+    """A pod's conditions on its node, without room, shared by equal pods."""
 
     selector: tuple[Expression, ...] = ()  # all hold
     terms: tuple[tuple[Expression, ...], ...] | None = None  # all conditions of one term hold; None: no such demand
@@ -98,11 +98,11 @@ class Rules(NamedTuple):
 
     @property
     def labels(self) -> set[str]:
-        """Labels of nodes that the rules use."""
+        """Labels of nodes in the rules."""
         return {clause.key for clause in (*self.selector, *(clause for term in self.terms or () for clause in term))}
 
     def against(self, node: Traits) -> str | None:
-        """Return why the pod cannot go on the node, even an empty one, or None."""
+        """Return the reason against even an empty node, or None."""
         if not all(clause.holds(node.label(clause.key)) for clause in self.selector):
             return "its nodeSelector"
         if self.terms is not None and not any(
@@ -118,7 +118,7 @@ class Rules(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """The properties of a node that rules use."""
+    """A node's properties for rules."""
 
     name: str
     labels: tuple[tuple[str, str], ...] = ()
@@ -133,10 +133,7 @@ class Traits(NamedTuple):
         return any(taint.key == UNSCHEDULABLE for taint in self.taints)
 
     def lasting(self) -> tuple[Taint, ...]:
-        """Return the taints that a new node of this kind keeps.
-
-        Taints of conditions and of starting nodes are left out.
-        """
+        """Return taints of a new node of this kind, not of conditions."""
         return tuple(taint for taint in self.taints if not STARTING.search(taint.key))
 
     def renamed(self, name: str) -> Traits:
@@ -151,14 +148,14 @@ class Traits(NamedTuple):
 
 
 def groups_of(values: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return the distinct values, and the index of each value in them, (n,)."""
+    """Return distinct values, and each value's index in them, (n,)."""
     number: dict[Any, int] = {}
     group = [number.setdefault(value, len(number)) for value in values]
     return list(number), np.array(group, np.int64)
 
 
 def admitted(rules: Sequence[Rules], nodes: Sequence[Traits]) -> Bools:
-    """Return on which nodes pods with each of the rules may go, (rules, L)."""
+    """Return the allowed nodes of pods with each rule, (rules, L)."""
     keys = {key for rule in rules for key in rule.labels}
     kinds, of_node = groups_of(node.seen_by(keys) for node in nodes)
     allowed = np.array([[rule.against(kind) is None for kind in kinds] for rule in rules], np.bool_)
@@ -196,10 +193,7 @@ def rules_of(spec: dict[str, Any]) -> tuple[Rules, list[str]]:
 
 
 def taints_of(spec: dict[str, Any]) -> tuple[Taint, ...]:
-    """Return the taints of a node's spec that keep pods off.
-
-    Raises InputError.
-    """
+    """Return the repelling taints of a node's spec (InputError)."""
     taints = set()
     for taint in objects(spec, "taints"):
         texts = [taint.get(key) or "" for key in ("key", "value", "effect")]
@@ -226,10 +220,7 @@ def _term(term: dict[str, Any], unknown: list[str]) -> tuple[Expression, ...]:
 
 
 def _ports(spec: dict[str, Any]) -> tuple[Port, ...]:
-    """Return the host ports of containers and sidecars.
-
-    On the host's network every container port is one, as in the API server.
-    """
+    """Return host ports of containers and sidecars, all on a host network."""
     ports = set()
     sidecars = [container for container in objects(spec, "initContainers") if container.get("restartPolicy") == "Always"]
     for container in [*objects(spec, "containers"), *sidecars]:
@@ -241,3 +232,56 @@ def _ports(spec: dict[str, Any]) -> tuple[Port, ...]:
             if number > 0:
                 ports.add(Port(number, str(port.get("protocol") or "TCP"), "" if address in EVERY_ADDRESS else str(address)))
     return tuple(sorted(ports))
+
+
+Floats = NDArray[np.float64]
+
+
+def as_resources(
+    queue: Sequence[Pod], running: Sequence[Pod | None], traits: Sequence[Traits]
+) -> tuple[list[str], Floats, Floats, Floats]:
+    """Return resources that keep queued pods on allowed nodes.
+
+    Returns names, and amounts of nodes, queued and running pods. Each set of nodes for some pods is a resource: nodes in it have
+    1, a pod takes one unit. Each wanted host port and address is one too: nodes have 1, a pod takes 1.
+    """
+    rules, rule = groups_of(pod.rules for pod in queue)
+    allowed, kind = np.unique(admitted(rules, traits), axis=0, return_inverse=True)
+    names: list[str] = []
+    nodes: list[Floats] = []
+    queued: list[Floats] = []
+    in_service: list[Floats] = []
+    # Sets of nodes.
+    for n, mask in enumerate(allowed):
+        if mask.all():
+            continue
+        names.append(f"one of {counted(int(mask.sum()), 'node')}")
+        nodes.append(mask.astype(np.float64))
+        queued.append((kind.reshape(-1)[rule] == n) / UNIT)
+        in_service.append(np.zeros(len(running)))
+    users: dict[tuple[int, str], list[tuple[bool, int, Port]]] = {}
+    for waits, pods in ((True, queue), (False, running)):
+        for n, pod in enumerate(pods):
+            for port in pod.rules.ports if pod is not None else ():
+                users.setdefault((port.number, port.protocol), []).append((waits, n, port))
+    # Host ports that several pods want.
+    distinct: set[bytes] = set()
+    for takers in users.values():
+        if len(takers) < 2 or not any(waits for waits, _, _ in takers):
+            continue
+        for address in {port.address for _, _, port in takers if port.address} or {""}:
+            held = [(waits, n) for waits, n, port in takers if port.address in ("", address)]
+            columns = np.zeros(len(queue)), np.zeros(len(running))
+            for waits, n in held:
+                columns[0 if waits else 1][n] = 1.0
+            if (key := np.concatenate(columns).tobytes()) not in distinct and len(held) > 1:
+                distinct.add(key)
+                names.append(f"host port {takers[0][2]}")
+                nodes.append(np.ones(len(traits)))
+                queued.append(columns[0])
+                in_service.append(columns[1])
+
+    def table(columns: list[Floats], size: int) -> Floats:
+        return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(columns), size).T)
+
+    return names, table(nodes, len(traits)), table(queued, len(queue)), table(in_service, len(running))

@@ -1,4 +1,4 @@
-"""Reasons that pods fit no node or gangs cannot start, and remedies."""
+"""Reasons why pods or gangs cannot start, and remedies."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ Bools = NDArray[np.bool_]
 
 
 def unfit_lines(cluster: Cluster) -> list[str]:
-    """Return lines on pods that fit no node, and on gangs that cannot start.
-
-    Pods that are alike share a line.
-    """
+    """Return lines on unfit pods, alike ones together, and on gangs."""
     alone = cluster.fitting_alone(cluster.unfit, cluster.unfit_demand)
     groups: dict[Any, list[int]] = {}
     for n in np.flatnonzero(~alone).tolist():
@@ -48,7 +45,7 @@ def unfit_lines(cluster: Cluster) -> list[str]:
 
 
 def _pods_line(cluster: Cluster, numbers: Sequence[int]) -> str:
-    """Return the line on unfit pods that are alike."""
+    """Return the line on equal unfit pods."""
     pod, demand = cluster.unfit[numbers[0]], cluster.unfit_demand[numbers[0]]
     each = "each asks" if len(numbers) > 1 else "it asks"
     verb = "fit" if len(numbers) > 1 else "fits"
@@ -66,10 +63,7 @@ def _pods_line(cluster: Cluster, numbers: Sequence[int]) -> str:
 
 
 def _gang_line(cluster: Cluster, group: PodGroup, alone: Bools) -> str:
-    """Return the line on a gang of unfit pods that cannot start.
-
-    `alone`: which unfit pods fit some node by themselves.
-    """
+    """Return the line on an unable gang. `alone`: pods with a node."""
     if group.missing:
         run = f"{group.running:,} {'runs' if group.running == 1 else 'run'}"
         return f"gang {group.name} does not start: its minimum is {group.least:,} pods, {run}, and {len(group.members):,} wait"
@@ -115,10 +109,7 @@ def _asks(pod: Pod) -> str:
 
 @dataclass
 class _Nodes:
-    """The nodes for an unfit pod of this demand (D,).
-
-    Only the nodes' own pods are left.
-    """
+    """The nodes with their own pods alone, for an unfit demand (D,)."""
 
     cluster: Cluster
     pod: Pod
@@ -145,7 +136,7 @@ class _Nodes:
 
     @property
     def reason(self) -> str:
-        """Reason that the pod is kept off, or the room of the nearest node."""
+        """Reason against the pod, or the room of the nearest node."""
         names = self.cluster.nodes
         reasons = ", ".join(f"{why} ({counted(count, 'node')})" for why, count in Counter(self.why.values()).most_common())
         if self.barred:
@@ -158,10 +149,10 @@ class _Nodes:
         return f"the nearest, {names[self.nearest]}, has {has}{beside}"
 
     def candidates(self) -> list[str]:
-        """Return values of `--add` that may help.
+        """Return values of `--add` to try.
 
-        They are a node with room for each reason, and a sufficient capacity. A new node lacks the state and name of its
-        template, so one like a barred node may help.
+        They are a node with room for each reason, and a sufficient capacity. A new node lacks the state and name of its template,
+        so one like a barred node may help.
         """
         examples = {why: self.cluster.nodes[n] for n, why in self.why.items() if self.roomy[n]}
         texts = [*examples.values()][:MOST_NAMED]
@@ -175,10 +166,7 @@ class _Nodes:
         return texts
 
     def fits_on_new(self, add: str) -> bool:
-        """Return whether the pod fits a node that `--add` would make.
-
-        It has the labels, lasting taints and own pods of its template.
-        """
+        """Return whether the pod fits a node made by `--add`."""
         named = add in self.cluster.nodes
         like = self.cluster.nodes.index(add) if named else self.cluster.commonest
         capacity = self.cluster.capacity[like] if named else np.array([float(share) for share in add.split(":")])

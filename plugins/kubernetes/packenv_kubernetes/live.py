@@ -11,8 +11,8 @@ from packenv_kubernetes.dump import read_cluster
 def tasks_of(path: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return arguments of `Scheduler.submit` for pods, and the nodes as servers.
 
-    Amounts are shares of the largest node. Rules on nodes and gangs play no part, so the calling scheduler must refuse starts
-    that they forbid.
+    Amounts are shares of the largest node. Rules on nodes and gangs play no part, so the calling scheduler must refuse forbidden
+    starts.
     """
     cluster = read_cluster(path)
     running = zip(cluster.running, cluster.running_demand.tolist(), cluster.node.tolist(), strict=True)

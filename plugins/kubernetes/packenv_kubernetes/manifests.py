@@ -1,8 +1,7 @@
 """Pods to submit, from manifests in JSON or YAML.
 
 These are Pods, and the templates of Jobs, Deployments and others with their counts. A file may have several documents and
-Lists. Missing fields are set as by the API server. Priority classes are looked up among the pods of the dump and in the
-manifests.
+Lists. Missing fields are set as by the API server. Priority classes are in the dump's pods or in the manifests.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class PriorityClass(NamedTuple):
 
 
 class Template(NamedTuple):
-    """Pods that are alike, except for their names."""
+    """Equal pods with different names."""
 
     where: str  # file, kind and name
     kind: str
@@ -46,7 +45,7 @@ class Template(NamedTuple):
         return [f"{self.name}-{first + n}" for n in range(self.size)]
 
     def has(self, pod: Pod) -> bool:
-        """Return whether a pod belongs to the workload of this name."""
+        """Return whether a pod belongs to this workload."""
         if self.kind == "Deployment":
             return re.fullmatch(f"{re.escape(self.name)}-{HASH}", pod.owner) is not None
         return self.kind != "Pod" and pod.owner == self.name
@@ -62,10 +61,7 @@ class Submitted(NamedTuple):
     minimums: dict[str, int]  # of gangs, by namespace/name
 
     def pods(self, source: str, present: Sequence[Pod], now: float, minimums: dict[str, int]) -> list[Pod]:
-        """Return the pods as they would join those of a dump.
-
-        `minimums`: of the dump's gangs. Raises InputError for a name in use, and an unknown class.
-        """
+        """Return the pods as part of a dump with gangs' `minimums` (InputError)."""
         used_names = {pod.name for pod in present}
         classes = {pod.priority_class: PriorityClass(pod.priority, pod.preempts) for pod in present if pod.priority_class}
         classes |= {name: PriorityClass(value, True) for name, value in SYSTEM.items()} | self.classes
@@ -91,10 +87,7 @@ class Submitted(NamedTuple):
 
 
 def read_manifests(paths: Sequence[str | Path]) -> Submitted:
-    """Read the pods and priority classes in these files.
-
-    Raises InputError, naming file, object and field.
-    """
+    """Read files' pods and priority classes. InputError names object and field."""
     templates: list[Template] = []
     classes: dict[str, PriorityClass] = {}
     minimums: dict[str, int] = {}
@@ -222,7 +215,7 @@ def _documents(path: Path) -> list[Any]:
 
 
 def _loader() -> Any:
-    """Return a YAML loader for plain values, with times as texts."""
+    """Return a YAML loader of plain values, with times as texts."""
     import yaml
 
     times = "tag:yaml.org,2002:timestamp"

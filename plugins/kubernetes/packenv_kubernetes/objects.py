@@ -53,7 +53,7 @@ GPU_ANNOTATIONS = ("scheduler.framework.gpushare.allocation", "ALIYUN_COM_GPU_ME
 
 
 class Node(NamedTuple):
-    """The properties of a node that are read."""
+    """A node's properties."""
 
     offers: Amounts
     problem: str | None  # why no pod can be started on it, or None
@@ -66,10 +66,7 @@ class Node(NamedTuple):
 
 
 class Pod(NamedTuple):
-    """The properties of a pod that are read.
-
-    Times are in seconds since 1970, lengths in seconds.
-    """
+    """A pod's properties. Times are in seconds since 1970, lengths in seconds."""
 
     name: str  # namespace/name
     owner: str  # namespace/name of its controller; empty if it has none
@@ -113,23 +110,17 @@ class Pod(NamedTuple):
         return self if self.gang or not gang else self._replace(gang=gang, group=group)
 
     def with_minimum(self, minimums: Mapping[str, int]) -> Pod:
-        """Return the pod with the minimum of its gang, if any.
-
-        A replica of a Workload's group has the minimum of the group.
-        """
+        """Return the pod with its gang's, or Workload group's, minimum."""
         if not self.group or not minimums:
             return self
         return self._replace(least=minimums.get(self.group, minimums.get(self.group.rpartition("/")[0], self.least)))
 
     def with_others(self, count: int) -> Pod:
-        """Return the pod with `count` pods of its gang running elsewhere.
-
-        They run or need no room, and are not counted otherwise.
-        """
+        """Return the pod with `count` gang members running elsewhere."""
         return self._replace(least=self.least - count) if self.gang and self.least is not None and count else self
 
     def ends_by(self, started: float) -> float | None:
-        """Return the pod's latest end after this start, None if unknown."""
+        """Return the pod's latest end after this start, or None."""
         limits = [self.deleted, None if self.deadline is None else self.deadline + self.grace]
         limits.append(None if self.longest is None else started + self.longest + self.grace)
         return min((limit for limit in limits if limit is not None), default=None)
@@ -147,10 +138,7 @@ class Objects(NamedTuple):
 
 @without_collection()
 def read_objects(path: Path) -> Objects:
-    """Read the nodes and pods of a file, and data of other objects.
-
-    Of pods' owners it reads deadlines of Jobs and gangs. Raises InputError, naming file and object.
-    """
+    """Read nodes, pods, deadlines of Jobs, and gangs. InputError names the object."""
     with reading(path):
         Memory(path).reserve(PER_BYTE * path.stat().st_size)
         text = read_text(path)
@@ -193,7 +181,10 @@ def read_objects(path: Path) -> Objects:
             if (held := held_by(item, kind)) is not None:
                 suspended[f"suspended {excerpt(kind, quoted=False)} {owner}"] = held
             if kind == "Job":
-                deadlines |= {owner: end} if (end := _deadline(item)) is not None else {}
+                longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
+                started = _time(object_of(item, "status"), "startTime")
+                if longest is not None and started is not None:
+                    deadlines[owner] = started + longest
             elif not minimums:
                 others[excerpt(kind, quoted=False)] += 1
         except InputError as problem:
@@ -215,7 +206,7 @@ def read_objects(path: Path) -> Objects:
 
 
 def items_of(items: list[Any]) -> Iterator[Any]:
-    """Yield the objects of a list, and of the lists in it."""
+    """Yield the objects of a list, and of lists inside."""
     for item in items:
         if isinstance(item, dict) and str(item.get("kind")).endswith("List") and isinstance(item.get("items"), list):
             yield from items_of(item["items"])
@@ -232,9 +223,9 @@ def once_each(pods: list[Pod]) -> tuple[list[Pod], int]:
 
 
 def held_by(item: dict[str, Any], kind: str) -> int | None:
-    """Return the pods that a suspended object will have, 0 if unknown.
+    """Return a suspended object's future pods (0: unknown), or None.
 
-    None if it is not suspended. A Workload of Kueue without an owner is suspended until it is admitted.
+    A Workload of Kueue without an owner is suspended until it is admitted.
     """
     spec = object_of(item, "spec")
     policy = spec.get("runPolicy")
@@ -266,20 +257,14 @@ def _node(item: dict[str, Any], name: str) -> Node:
 
 
 def _hami_memory(metadata: dict[str, Any]) -> Fraction:
-    """Return the memory of all GPUs, in MiB, in HAMi's annotation.
-
-    Its form is `UUID,split,memory,cores,…` for each, with colons.
-    """
+    """Return all GPUs' MiB in HAMi's `UUID,split,memory,cores,…:…`."""
     noted = str(object_of(metadata, "annotations").get(HAMI_NODE) or "")
     fields = [gpu.split(",") for gpu in noted.split(":")]
     return Fraction(sum(int(gpu[2]) for gpu in fields if len(gpu) > 3 and gpu[2].isascii() and gpu[2].isdigit()))
 
 
 def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod:
-    """Return a pod's properties. Raises InputError with the place in the pod.
-
-    `created`: its time of creation if missing.
-    """
+    """Return a pod's properties, `created` by default. InputError names the place."""
     metadata, spec, status = item["metadata"], object_of(item, "spec"), object_of(item, "status")
     node = spec.get("nodeName")
     if node is not None and not isinstance(node, str):
@@ -329,10 +314,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
 
 
 def gang_of(item: dict[str, Any]) -> str:
-    """Return the field, label or annotation that puts a pod in a gang.
-
-    Also for a template. Empty without one.
-    """
+    """Return the gang's field, label or annotation of a pod or template."""
     spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
     for field, value in spec.items():
         if value and _names_gang(field):
@@ -345,7 +327,7 @@ def gang_of(item: dict[str, Any]) -> str:
 
 
 def group_of(item: dict[str, Any], namespace: str) -> str:
-    """Return namespace/name of a pod's gang, or empty if it has no name."""
+    """Return namespace/name of a pod's gang, or empty without a name."""
     key, owners = gang_of(item), objects(object_of(item, "metadata"), "ownerReferences")
     spec, metadata = object_of(item, "spec"), object_of(item, "metadata")
     value: Any = spec.get(key.removeprefix("spec."))
@@ -371,10 +353,7 @@ def _names_gang(name: str) -> bool:
 
 
 def gang_of_owner(item: dict[str, Any], namespace: str) -> tuple[str, str]:
-    """Return gang and group of a pod's owner.
-
-    They are its own, or of its template of a Job or pod.
-    """
+    """Return gang and group of a pod's owner or its template."""
     if gang := gang_of(item):
         return gang, group_of(item, namespace)
     spec = item.get("spec")
@@ -404,15 +383,8 @@ def minimums_of(item: dict[str, Any], kind: str, name: str) -> dict[str, int]:
     return minimums
 
 
-def _deadline(item: dict[str, Any]) -> float | None:
-    """Return when a Job ends at the latest, if known."""
-    longest = whole_of(object_of(item, "spec"), "activeDeadlineSeconds")
-    started = _time(object_of(item, "status"), "startTime")
-    return None if longest is None or started is None else started + longest
-
-
 def whole_of(spec: dict[str, Any], key: str) -> float | None:
-    """Return a whole number of a spec, None if missing. Raises InputError."""
+    """Return a spec's whole number, or None. Raises InputError."""
     value = spec.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise InputError(f"{key}: {excerpt(str(value))} is no whole number")
@@ -426,10 +398,7 @@ def _owner(metadata: dict[str, Any], namespace: str) -> str:
 
 
 def _unmodelled(spec: dict[str, Any]) -> list[str]:
-    """Return a pod's constraints that packenv does not model.
-
-    Preferences are not constraints.
-    """
+    """Return a pod's unmodelled constraints, without preferences."""
     affinity = spec.get("affinity")
     between = affinity if isinstance(affinity, dict) else {}
     terms = {kind: between.get(kind) for kind in ("podAffinity", "podAntiAffinity")}
@@ -443,7 +412,7 @@ def _unmodelled(spec: dict[str, Any]) -> list[str]:
 
 
 def object_of(parent: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return an object under a key, empty if missing. Raises InputError."""
+    """Return an object under a key, or empty. Raises InputError."""
     value = parent.get(key)
     if value is not None and not isinstance(value, dict):
         raise InputError(f"{key}: an object is expected")
@@ -451,10 +420,7 @@ def object_of(parent: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _time(parent: dict[str, Any], key: str) -> float | None:
-    """Return seconds since 1970 of a time, None if missing.
-
-    Such as 2024-05-01T12:00:00Z. Raises InputError.
-    """
+    """Return seconds since 1970 of 2024-05-01T12:00:00Z, or None (InputError)."""
     text = parent.get(key)
     if text is None:
         return None

@@ -1,8 +1,8 @@
 """Times in service by owner. Pods of an owner last similarly long.
 
 A known owner has its own durations. An unknown one takes the durations of a known one, drawn for each run, for all its pods.
-The ages of its running pods change the chances: longer durations are likelier by the chance that pods reach these ages. A part
-of each law is all durations together, with the weight of `LENT` durations.
+The ages of its running pods change the chances: longer durations are likelier by the chance to reach these ages. A part of
+each law is all durations together, with the weight of `LENT` durations.
 """
 
 from __future__ import annotations
@@ -28,10 +28,7 @@ FEW = 5
 
 @dataclass(frozen=True, eq=False)
 class OwnerTimes:
-    """The durations of each owner, in slots, and the groups of pods.
-
-    A group has the pods of one owner.
-    """
+    """Each owner's durations, in slots, and groups of one owner's pods."""
 
     values: tuple[Floats, ...]  # of each known owner, ascending
     waiting: Ints  # (n,) group of each waiting pod; -1: it does not end
@@ -51,29 +48,26 @@ class OwnerTimes:
         return [np.cumsum(self._chance(group, owner)) for group, owner in enumerate(self.owner)]
 
     def owners(self, seed: int) -> list[int]:
-        """Return the owner whose durations each group has with this seed."""
+        """Return each group's owner of durations with this seed."""
         uniform = [random_of(seed, LAWS, key).random() for key in self.keys]
         return [int(np.searchsorted(sums, u * sums[-1], "right")) for sums, u in zip(self.chances, uniform, strict=True)]
 
     def remaining(self, owners: Sequence[int], uniform: Floats) -> Ints:
-        """Return slots left of the running pods, (m,).
-
-        By the inverse distribution function at `uniform` (m,).
-        """
+        """Return running pods' slots left, (m,), at quantiles `uniform` (m,)."""
         return self._drawn(self.running, self.age, uniform, [self.values[owner] for owner in owners])
 
     def slots(self, owners: Sequence[int], uniform: Floats, running: Ints) -> Ints:
         """Return slots of the waiting pods, (n,).
 
-        `running` (m,): slots left of the running pods, which count as durations of their group. Pods that have ended are the
-        short ones of those begun together, so without these all would be too short.
+        `running` (m,): slots left of the running pods. They count as durations of their group: ended pods are the short ones, so
+        without running pods all would be too short.
         """
         whole = self.age + running
         values = [np.sort(np.append(self.values[owner], whole[self.running == n])) for n, owner in enumerate(owners)]
         return self._drawn(self.waiting, np.zeros(len(uniform)), uniform, values)
 
     def _drawn(self, group: Ints, age: Floats, uniform: Floats, values: Sequence[Floats]) -> Ints:
-        """Return the slots left by the durations of each group, (n,)."""
+        """Return the slots left by each group's durations, (n,)."""
         left = np.ones(len(group))
         for number in np.unique(group[group >= 0]):
             rows = np.flatnonzero(group == number)
@@ -100,17 +94,14 @@ class OwnerTimes:
         return np.concatenate(self.values)
 
     def tails(self, age: float) -> Floats:
-        """Return the chance to exceed an age by each owner's law, (owners,).
-
-        It is never 0.
-        """
+        """Return owners' chances to exceed an age, (owners,), above 0."""
         longer_ones = np.add.reduceat((self.joined > age).astype(np.int64), np.cumsum(self.count) - self.count)
         of_all = max(int(longer_ones.sum()), 1) / len(self.joined)
         return np.asarray((longer_ones + LENT * of_all) / (self.count + LENT), np.float64)
 
 
 def longer(values: Floats, age: Floats) -> Floats:
-    """Return the number of values above each age, (n,). Values ascend."""
+    """Return the number of ascending values above each age, (n,)."""
     return np.asarray(len(values) - np.searchsorted(values, age, "right"), np.float64)
 
 
@@ -127,10 +118,7 @@ def left_over(values: Floats, every: Floats, age: Floats, uniform: Floats) -> Fl
 
 
 def _above(values: Floats, age: Floats, uniform: Floats) -> Floats:
-    """Return the value at `uniform` among those above each age, (n,).
-
-    The age itself if there is none.
-    """
+    """Return the value at `uniform` above each age, or the age, (n,)."""
     first = np.searchsorted(values, age, "right")
     place = first + np.minimum((uniform * (len(values) - first)).astype(np.int64), len(values) - first - 1)
     return np.where(first < len(values), values[np.minimum(place, len(values) - 1)], age)
@@ -142,10 +130,7 @@ def random_of(*key: int) -> np.random.Generator:
 
 
 def central(values: Floats, every: Floats, level: float = 0.8) -> tuple[float, float]:
-    """Return the middle of a law: at least a share `level` of it.
-
-    `values` are of the owner, `every` of all owners, both ascending.
-    """
+    """Return a law's middle share `level`. `values` and `every` ascend."""
     both = np.concatenate([values, every])
     order = np.argsort(both, kind="stable")
     weight = np.concatenate([np.ones(len(values)), np.full(len(every), LENT / len(every))])[order]

@@ -3,9 +3,10 @@
 Pods are of one gang by the name of their group or, if unknown, by their controller. `needed` waiting pods have to start in the
 same slot: all without a minimum, otherwise the minimum less the gang's running pods. They are the first in the queue. The
 others are single pods, and start no earlier. If only one is needed, or none, all are single pods.
-Sources: the minimum is `minMember` of a PodGroup of the coscheduling plugin (sigs.k8s.io/scheduler-plugins) and of Volcano,
-and `minCount` of a gang of Kubernetes' own PodGroup and Workload
-(kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling, KEP-4671), whose basic policy makes no gang. All of these
+
+Sources: the minimum is `minMember` of a PodGroup of the coscheduling plugin (sigs.k8s.io/scheduler-plugins) and of Volcano.
+It is `minCount` of a gang of Kubernetes' own PodGroup and Workload
+(kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling, KEP-4671). Their basic policy makes no gang. All of these
 count running pods, and let pods above the minimum follow one by one. Kueue admits all pods of a group by quota before
 scheduling. Here they start together.
 """
@@ -20,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.extend import NO_GANG, to_units
-from packenv_kubernetes.filters import Rules, Traits, admitted
-from packenv_kubernetes.rules_as_resources import as_resources
+from packenv_kubernetes.filters import Rules, Traits, admitted, as_resources
 from packenv_kubernetes.texts import MOST_NAMED, counted
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ Bools = NDArray[np.bool_]
 
 
 class PodGroup(NamedTuple):
-    """A gang with several waiting pods that have to start together.
-
-    Pods are numbers in a queue.
-    """
+    """A gang, by numbers in a queue, with several simultaneous starts."""
 
     name: str
     members: tuple[int, ...]  # that wait, in order of the queue
@@ -63,17 +60,14 @@ class PodGroup(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Number of pods with room together, and whether all may have room."""
+    """Number of pods with room together. Whether all may have room."""
 
     found: int
     undecided: bool
 
 
 def pod_groups(queue: Sequence[Pod], running: Iterable[Pod]) -> list[PodGroup]:
-    """Return the gangs of a queue that need more than one start.
-
-    `running`: all running pods.
-    """
+    """Return a queue's gangs of several starts. `running`: all running pods."""
     members: dict[str, list[int]] = {}
     for n, pod in enumerate(queue):
         if pod.gang:
@@ -94,27 +88,21 @@ def pod_groups(queue: Sequence[Pod], running: Iterable[Pod]) -> list[PodGroup]:
 
 
 def largest_first(numbers: Sequence[int], demand: Floats) -> list[int]:
-    """Return pods of a gang in the order of their search for room.
-
-    `demand` (n, D): of all pods.
-    """
+    """Return a gang's pods in search order. `demand` (n, D): of all."""
     return sorted(numbers, key=lambda n: -float(demand[n].max()))
 
 
 def gangs_of(cluster: Cluster) -> list[PodGroup]:
-    """Return the gangs of waiting pods and of those that start again.
-
-    The latter are numbered behind the waiting ones.
-    """
+    """Return gangs of waiting pods, then of restarted ones (numbered behind)."""
     in_service = (pod for pod, node in zip(cluster.running, cluster.node, strict=True) if node >= 0)
     return pod_groups([*cluster.waiting, *(cluster.running[n] for n in cluster.again)], in_service)
 
 
 def whole_gangs(cluster: Cluster, pods: Sequence[Pod], demand: Floats, fit: Bools) -> tuple[Bools, bool]:
-    """Return which pods can start with their gang, (n,).
+    """Return the pods able to start with their gang, (n,).
 
-    They `fit` some node, and their gang has enough pods and room. Also returns whether a gang counted as unable may start:
-    room was not found, or other schedulers decide.
+    They `fit` some node, and their gang has enough pods and room. Also returns whether a gang without room may start all the
+    same: room was not found, or other schedulers decide.
     """
     fit, undecided = fit.copy(), False
     known: dict[object, Room] = {}
@@ -155,18 +143,12 @@ def whole_gangs(cluster: Cluster, pods: Sequence[Pod], demand: Floats, fit: Bool
 
 
 def least_priority(pods: Sequence[Pod]) -> float:
-    """Return the priority below which these pods may preempt.
-
-    It is the highest of their priorities.
-    """
+    """Return these pods' highest priority: lower ones may be preempted."""
     return max((pod.priority for pod in pods if pod.preempts), default=-math.inf)
 
 
 def beside_own(cluster: Cluster, group: PodGroup, room: Floats) -> Floats:
-    """Return the room (L, D) left by the gang's running pods.
-
-    They count only if they are part of its minimum.
-    """
+    """Return the room (L, D) left by the gang's counted running pods."""
     if group.least is None or not group.running:
         return room
     own = [n for n in np.flatnonzero(cluster.node >= 0).tolist() if cluster.running[n].gang_name == group.name]
@@ -176,7 +158,7 @@ def beside_own(cluster: Cluster, group: PodGroup, room: Floats) -> Floats:
 
 
 def places_for(demand: Floats, room: Floats) -> int:
-    """Return how many pods of this demand (D,) fit the room (L, D)."""
+    """Return how many pods of this demand (D,) fit (L, D)."""
     need, free = to_units(demand), to_units(np.maximum(room, 0.0))
     return int((free[:, need > 0] // need[need > 0]).min(axis=1, initial=ENOUGH).sum())
 
@@ -184,8 +166,8 @@ def places_for(demand: Floats, room: Floats) -> int:
 def room_for(pods: Sequence[Pod], demand: Floats, room: Floats, traits: Sequence[Traits]) -> Room:
     """Find room (L, D) for these pods of demand (n, D).
 
-    Each pod, in order, takes the first node that it fits. For pods that are alike the result is exact. Room is ruled out if
-    pods that are alike, or all together, need too much.
+    Each pod, in order, takes the first node with room. For equal pods the result is exact. Room is ruled out if equal pods, or
+    all together, need too much.
     """
     _, columns, extra, _ = as_resources(pods, [], traits)
     need = to_units(np.concatenate([demand, extra], axis=1))
@@ -206,10 +188,10 @@ def room_for(pods: Sequence[Pod], demand: Floats, room: Floats, traits: Sequence
 def side_by_side(cluster: Cluster, begun: Sequence[int], evicted: Sequence[int]) -> tuple[list[PodGroup], Ints, Ints]:
     """Return the gangs of the queue, and order and gangs of its table.
 
-    Gangs (n,) are numbers or NO_GANG. Both arrays are empty without gangs. Pods that start together stand at the first of
-    them, with the gang's other pods behind.
+    Gangs (n,) are numbers or NO_GANG. Both arrays are empty without gangs. Pods with a common start stand at the first of them,
+    with the gang's other pods behind.
     begun    numbers of the waiting pods that start now, with their whole gangs
-    evicted  numbers of the running pods queued last, behind those that start again. Those of a gang start together
+    evicted  numbers of the running pods queued last, behind restarted ones. A gang's start together
     """
     groups, nothing = gangs_of(cluster), np.zeros(0, np.int64)
     if not groups and not any(cluster.running[n].gang for n in evicted):

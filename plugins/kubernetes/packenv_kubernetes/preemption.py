@@ -1,14 +1,15 @@
 """The scheduler's next decisions: starts by priority, with preemption.
 
-A pod that fits no node preempts. Candidates are nodes that it fits without pods of lower priority. The node with the fewest
+A pod without a node preempts. Candidates are nodes with room for it without pods of lower priority. The node with the fewest
 and least victims is chosen. Victims are first all pods of lower priority there. Then, in order of priority and oldest first,
 each stays if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
 number, and the start of the youngest of the highest priority. Sources:
 kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler.
 PodDisruptionBudgets are not in the file.
-A gang starts now only if each pod that has to start together finds a node, perhaps by preemption. Otherwise none starts, and
-nothing is preempted. Volcano (its action preempt commits the victims of a job that has its minimum, and discards others) and
-Kubernetes' own gangs do the same. With the coscheduling plugin pods preempt one by one, perhaps in vain.
+
+A gang starts now only if each needed pod finds a node, perhaps by preemption. Otherwise none starts, and nothing is preempted.
+Volcano (its action preempt commits the victims of a job at its minimum, and discards others) and Kubernetes' own gangs do the
+same. With the coscheduling plugin pods preempt one by one, perhaps in vain.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SMALLEST = 2**31
 
 
 class Begun(NamedTuple):
-    """A waiting pod that the scheduler starts now."""
+    """A waiting pod's immediate start."""
 
     pod: int  # number among the waiting
     node: int
@@ -46,8 +47,7 @@ class Begun(NamedTuple):
 def first_cycle(cluster: Cluster, lowest: int | None = None) -> list[Begun]:
     """Return the pods that start now before all others.
 
-    Their priority is higher than that of others that wait or run. `lowest`: lowest waiting priority, if the pod with it is not
-    in the cluster.
+    Others, waiting or running, have lower priority. `lowest`: lowest waiting priority, if its pod is not in the cluster.
     """
     least_there = min((pod.priority for pod in cluster.waiting), default=0)
     lowest = least_there if lowest is None else min(lowest, least_there)
@@ -89,10 +89,7 @@ class _Nodes:
             self.on_node[cluster.node[n]].append(n)
 
     def begin(self, lowest: int) -> list[Begun]:
-        """Place the pods in order of the queue, gangs at their first pod.
-
-        Pods above a gang's minimum are considered if it starts now.
-        """
+        """Place the pods in queue order, gangs (then the rest) at their first."""
         begun: list[Begun] = []
         hopeless: set[Alike] = set()
         gangs = {group.members[0]: group for group in gangs_of(self.cluster)}
@@ -122,7 +119,7 @@ class _Nodes:
         return starts
 
     def _place(self, n: int, hopeless: set[Alike]) -> Begun | None:
-        """Place a pod where it fits, or by preemption, or return None."""
+        """Place a pod, perhaps by preemption, or return None."""
         pod = self.cluster.waiting[n]
         alike = (self.rule[n], self.demand[n].tobytes(), pod.priority)
         node = self._where_it_fits(n)
@@ -144,7 +141,7 @@ class _Nodes:
         return start
 
     def _delay(self, n: int, node: int) -> float:
-        """Return the seconds until victims have gone and the pod has room."""
+        """Return the seconds until victims have left enough room."""
         if not self.leaving[node]:
             return 0.0
         delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
@@ -173,10 +170,7 @@ class _Nodes:
         return any(port.conflicts(used) for port in ports for used in occupied)  # type: ignore[arg-type]
 
     def _candidates(self, n: int) -> list[int]:
-        """Return the first nodes that fit without pods of lower priority.
-
-        Their number is limited as in the scheduler.
-        """
+        """Return the first nodes with room without lower priorities, limited."""
         if (priority := self.cluster.waiting[n].priority) not in self.lower:
             lower = [pod.priority < priority and pod.deleted is None for pod in self.cluster.running]
             rows = np.flatnonzero(np.array(lower, np.bool_) & (self.node >= 0))
@@ -196,7 +190,7 @@ class _Nodes:
         return victims
 
     def _victims(self, n: int, node: int) -> Victims | None:
-        """Return the pods to preempt with their comparison, None if too few."""
+        """Return the pods to preempt and their comparison, or None."""
         running, priority = self.cluster.running, self.cluster.waiting[n].priority
         lower = [v for v in self.on_node[node] if running[v].priority < priority and running[v].deleted is None]
         if not lower:

@@ -22,10 +22,7 @@ Amounts = dict[str, Fraction]
 
 
 def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Amounts:
-    """Return a pod's request of each resource, by spec and status.
-
-    Raises InputError with its place.
-    """
+    """Return a pod's requests by spec and status. InputError names the place."""
     held = held_of(status or {})
     infeasible = _is_infeasible(status or {})
 
@@ -64,10 +61,7 @@ def requests_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> A
 
 
 def held_of(status: dict[str, Any]) -> dict[str, Amounts]:
-    """Return the amounts given to each container, by name.
-
-    The larger of its allocated and its actual amounts.
-    """
+    """Return each container's allocated or actual amounts, the larger, by name."""
     held = {}
     for field in ("containerStatuses", "initContainerStatuses"):
         for container in objects(status, field):
@@ -92,10 +86,7 @@ def _larger(a: Amounts, b: Amounts) -> Amounts:
 
 
 def amounts(quantities: Any, where: str) -> Amounts:
-    """Return an object of quantities by resource.
-
-    Raises InputError that begins with `where`.
-    """
+    """Return an object of quantities by resource, or InputError at `where`."""
     if quantities is None:
         return {}
     if not isinstance(quantities, dict):
@@ -110,10 +101,7 @@ def amounts(quantities: Any, where: str) -> Amounts:
 
 
 def objects(parent: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return a list of objects under a key, empty if missing.
-
-    Raises InputError.
-    """
+    """Return a list of objects under a key, or empty (InputError)."""
     value = parent.get(key)
     if value is None:
         return []
@@ -134,7 +122,7 @@ def _spec_requests(resources: Any, where: str) -> Amounts:
 
 
 def quantity(value: Any) -> Fraction:
-    """Return the exact amount of a text or a number. Raises InputError."""
+    """Return the exact amount of a text or number. Raises InputError."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         raise InputError(f"{excerpt(str(value))} is no quantity such as 500m or 2Gi")
     return _amount(str(value))

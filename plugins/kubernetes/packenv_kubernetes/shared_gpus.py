@@ -1,8 +1,7 @@
 """GPUs that pods share by memory, as in gpushare.
 
-A node offers the memory of all its GPUs (aliyun.com/gpu-mem) and their number. A pod's amount is on a single GPU, which the
-scheduler writes into the pod's annotation. Source: github.com/AliyunContainerService/gpushare-scheduler-extender,
-docs/designs.
+A node offers the memory of all its GPUs (aliyun.com/gpu-mem) and their number. A pod's amount is on a single GPU, in an
+annotation by the scheduler. Source: github.com/AliyunContainerService/gpushare-scheduler-extender, docs/designs.
 """
 
 from __future__ import annotations
@@ -58,10 +57,7 @@ class SharedGpus:
         return np.column_stack([self.needs(pods) * (self.taken > 0)[:, None], self.taken])
 
     def left(self, pods: Sequence[Pod], node: Ints) -> list[list[int]]:
-        """Return the rest of each GPU next to running pods, (L,).
-
-        They are on nodes (running,), -1: none.
-        """
+        """Return each GPU's rest, (L,), with pods on nodes (running,) or -1."""
         left = [[whole] * number for number, whole, _ in self.devices.tolist()]
         for share, bits, n in zip(self.shares(pods).tolist(), self.taken.tolist(), node.tolist(), strict=True):
             if bits and n >= 0:
@@ -69,10 +65,7 @@ class SharedGpus:
         return left
 
     def grown(self, template: int, memory: float, count: int, staying: Sequence[int]) -> SharedGpus:
-        """Return the GPUs with `count` more nodes of this memory.
-
-        Their GPUs are like the template's, with copies of running pods.
-        """
+        """Return the GPUs with `count` nodes of this memory, as the template's."""
         whole = int(self.devices[template, WHOLE]) or int(self.devices[:, WHOLE].max())
         number = min(int(memory * self.unit / whole + 1e-6), MOST_DEVICES)
         row = np.array([[number, whole if number else 0, NO_MODEL]])
@@ -92,10 +85,7 @@ class SharedGpus:
         return [line.format(counted(len(names), "running pod"), some(names)) for line, names in pairs if names]
 
     def begin(self, cluster: Cluster, begun: Sequence[Begun]) -> tuple[list[Begun], dict[int, int], list[str]]:
-        """Return starting pods with room on GPUs, their GPUs as bits, and a line.
-
-        A gang needs room for all its pods. The line is on the others.
-        """
+        """Return starting pods with room, whole gangs, GPU bits, and a line."""
         gone = [v for start in begun for v in start.victims]
         left = self.left(cluster.running, np.where(np.isin(np.arange(len(cluster.running)), gone), -1, cluster.node))
         pods = [cluster.waiting[start.pod] for start in begun]
@@ -118,7 +108,7 @@ class SharedGpus:
 def shared_gpus(nodes: Sequence[Node], running: Sequence[Pod], node: Ints, waiting: Sequence[Pod]) -> SharedGpus | None:
     """Return the GPUs of the nodes, and shares of running pods (running,).
 
-    Pods without an annotation are placed largest first, on the tightest GPU that holds them. None if no pod has a share.
+    Pods without an annotation are placed largest first, on the tightest GPU with room. None if no pod has a share.
     """
     gpus = [gpus_of(each) for each in nodes]
     asks = [share_of(pod) for pod in (*running, *waiting)]
@@ -165,15 +155,12 @@ def with_whole_gpus(nodes: list[Node], pods: list[Pod]) -> tuple[list[Node], lis
 
 
 def share_of(pod: Pod) -> Fraction:
-    """Return a pod's need for one GPU, 0 if it spreads over several."""
+    """Return a pod's need for one GPU, 0 for several GPUs."""
     return Fraction(0) if GPU_COUNT in pod.asks else pod.asks.get(GPU_MEM, Fraction(0))
 
 
 def gpus_of(node: Node) -> tuple[int, Fraction]:
-    """Return the number of GPUs of a node, and the memory of each.
-
-    One GPU if the node has no number.
-    """
+    """Return a node's GPUs, 1 by default, and the memory of each."""
     memory, count = node.offers.get(GPU_MEM, Fraction(0)), min(int(node.offers.get(GPU_COUNT, 1)), MOST_DEVICES)
     return (count, memory / count) if memory and count > 0 else (0, Fraction(0))
 

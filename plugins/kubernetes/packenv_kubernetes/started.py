@@ -81,10 +81,7 @@ class Held:
         return InService(demand[there], self.server[there], left[there], self._shares(left, there))
 
     def _shares(self, left: Ints, there: Bools) -> Ints | None:
-        """Return the pods' shares of GPUs, (there, 4).
-
-        If a GPU is overfull, pods that end first have less.
-        """
+        """Return pods' GPU shares, (there, 4), less for early ends on overfull ones."""
         if self.devices is None or self.gpus is None:
             return None
         devices = np.where(there[:, None], self.devices, 0)
@@ -102,8 +99,8 @@ class Held:
 class Started:
     """A function from a seed to the table of waiting pods.
 
-    `in_service` has the running ones. Demands are in units of capacity. Pods are the waiting ones, then those that start
-    again. Empty arrays mean that no pod is affected.
+    `in_service` has the running ones. Demands are in units of capacity. Pods are the waiting ones, then restarted ones. Empty
+    arrays mean no affected pod.
     """
 
     demand: Floats  # (n, D) of the waiting pods
@@ -140,10 +137,9 @@ class Started:
     behind: tuple[tuple[int, int], ...] = ()  # pairs of pods of a gang: the first starts with the second at the earliest
 
     def __call__(self, seed: int) -> Jobs:
-        """Return the table: waiting pods, those that start again, preempted ones.
+        """Return the table: waiting pods, restarted ones, preempted ones.
 
-        Waiting pods that start now are left out. A pod that starts again lasts its past and remaining service. Pods that start
-        together are adjacent.
+        It omits immediate starts. A restarted pod lasts its past and remaining service. Simultaneous pods are adjacent.
         """
         again = np.array([*self.again, *self.evicted], np.int64)
         whole = np.minimum(np.ceil(self.age[again]).astype(np.int64) + self.remaining(seed, limited=False)[again], ENDLESS)
@@ -159,7 +155,7 @@ class Started:
         return Jobs(arrival, units[self.order], service[self.order], gang=self.gang, devices=devices)
 
     def in_queue_order(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return a column of the table in the order of the queue."""
+        """Return a column of the table in queue order."""
         if not len(self.order):
             return column
         of_queue = np.empty_like(column)
@@ -168,23 +164,20 @@ class Started:
 
     @cached_property
     def queued(self) -> Ints:
-        """Numbers of the waiting pods that do not start now."""
+        """Numbers of the waiting pods without an immediate start."""
         return np.setdiff1d(np.arange(len(self.demand)), [pod for pod, _, _ in self.begun]).astype(np.int64)
 
     def in_service(self, seed: int) -> InService:
-        """Return the running pods and those that start now, with slots left.
+        """Return running and immediately started pods, with slots left.
 
-        On an overfull node, ending pods give no room back until it holds what it has.
+        On an overfull node, ending pods give no room back until its contents fit.
         """
         first, _, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
         begun = np.minimum(wait + self.slots(seed)[first], ENDLESS) if len(first) else first
         return self._there.with_slots(np.concatenate([self.remaining(seed), begun]))
 
     def sure(self, seed: int) -> InService:
-        """Return the pods that stay in service under every policy.
-
-        Without pods that start now, may be preempted, or are being deleted.
-        """
+        """Return pods in service under every policy: not new, preemptible or deleted."""
         return self._sure.with_slots(self.remaining(seed))
 
     @cached_property
@@ -206,23 +199,17 @@ class Started:
         return to_units(self.running_demand)
 
     def remaining(self, seed: int, limited: bool = True) -> Ints:
-        """Return the slots left of each running pod's service, (m,).
-
-        `limited`: at most until its latest end.
-        """
+        """Return running pods' slots left, (m,), `limited` by latest ends."""
         slots = self._slots(seed, RUNNING, np.arange(len(self.age)), self.age, self.running_endless)
         return np.minimum(slots, self.running_latest) if limited and len(self.running_latest) else slots
 
     def slots(self, seed: int) -> Ints:
-        """Return the slots that each waiting pod will be in service, (n,)."""
+        """Return the waiting pods' slots in service, (n,)."""
         slots = self._slots(seed, WAITING, self.row, np.zeros(len(self.demand)), self.endless)
         return np.minimum(slots, self.latest) if len(self.latest) else slots
 
     def times(self, seed: int, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Return starts and ends of pods from those of the table, (pods,).
-
-        They are waiting pods, then those that start again. -1: never.
-        """
+        """Return starts and ends of waiting, then restarted pods; -1: never."""
         times = []
         slots = self.slots(seed)
         for column, longer in ((start, 0), (end, 1)):
@@ -275,7 +262,7 @@ class Started:
 def stretches(services: Ints) -> tuple[Law, ...]:
     """Return laws of recorded services (n,), one for each stretch of STRETCH.
 
-    Tasks that come together last similarly long. Draws from one stretch vary together in the same way.
+    Tasks of one period last similarly long. Draws from one stretch vary together in the same way.
     """
     step = max(STRETCH // 2, len(services) // MOST_STRETCHES)
     first = range(0, max(len(services) - STRETCH, 0) + 1, step)
@@ -291,8 +278,7 @@ def _remaining(law: Law, age: bytes, uniform: bytes) -> bytes:
 def remaining(law: Law, age: Floats, uniform: Floats) -> Ints:
     """Return whole slots left, at least 1, of services of age `age`, (n,).
 
-    X - age, given that X > age, by the inverse distribution function at `uniform` (n,) in [0, 1). If no service lasts so long,
-    1 slot is left.
+    X - age, given X > age, by the inverse distribution function at `uniform` (n,) in [0, 1). 1 slot is left beyond all services.
     """
     below = law.cdf(age)
     target = below + (1 - below) * uniform

@@ -1,4 +1,4 @@
-"""`packenv score`: grade a policy that a machine wrote."""
+"""`packenv score`: grade a policy from a machine."""
 
 from __future__ import annotations
 

@@ -54,7 +54,8 @@ def confine(folder: Path, readable: Sequence[Path], seconds: int, memory: int, f
         missing.append("privileges: no_new_privs is refused")
     if not _read_only(libc, folder, readable):
         missing.append("files: this kernel has no Landlock")
-    _drop_capabilities(libc)
+    header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
+    libc.capset(header, ctypes.create_string_buffer(24))  # a root process drops all capabilities
     if not _filter_calls(libc):
         missing.append("processes and sockets: this kernel has no seccomp")
     return missing
@@ -96,12 +97,6 @@ def _read_only(libc: ctypes.CDLL, folder: Path, readable: Sequence[Path]) -> boo
     restricted = libc.syscall(RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0)) == 0
     os.close(ruleset)
     return restricted
-
-
-def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Drop all capabilities of a root process."""
-    header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
-    libc.capset(header, ctypes.create_string_buffer(24))
 
 
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06  # instructions of BPF

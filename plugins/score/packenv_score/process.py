@@ -137,7 +137,7 @@ class ChildProcess:
         return CandidateFault(f"its process ended {why}")
 
     def close(self) -> None:
-        """End the process, and all that it began."""
+        """End the process and its children."""
         with suppress(OSError):
             os.killpg(self.process.pid, 9)
         with suppress(OSError):
@@ -315,6 +315,6 @@ def process_of(candidate: Sandboxed) -> ChildProcess:
 
 
 def close_all() -> None:
-    """End the processes of candidates that this one began."""
+    """End the candidates' processes of this process."""
     while _processes:
         _processes.popitem()[1].close()

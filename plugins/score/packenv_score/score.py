@@ -30,11 +30,10 @@ from packenv.extend import (
     ratio_of_means,
     takes,
 )
-from packenv_score.artifacts import artifacts_of
 from packenv_score.candidate import Candidate, candidate_of
 from packenv_score.options import ScoreOptions
 from packenv_score.process import Sandboxed, close_all
-from packenv_score.result import CaseScore, Score, Scores
+from packenv_score.result import CaseScore, Score, Scores, artifacts_of
 from packenv_score.runs import Carry, Play, Played, bound_of, carried, play
 from packenv_score.scale import WORST, case_score, suite_score
 from packenv_score.suite import Case, Suite, load_suite
@@ -139,8 +138,9 @@ class Scoring:
     def score(self) -> Score:
         """Score in stages until precise, out of time or faulty."""
         last = self.options.stages
-        if not self.fault and self._legal() and last > LOADING and self._more(FIRST_SEEDS) and not self._hopeless():
-            if last > FIRST:
+        if not self.fault and self._legal() and last > LOADING and self._more(FIRST_SEEDS):
+            high = self._total().high
+            if last > FIRST and (high is None or high >= HOPELESS):
                 self.stage = WHOLE
                 while not self._enough() and self._more(self._next()):
                     pass
@@ -228,10 +228,7 @@ class Scoring:
         return ""
 
     def _never_starts(self, n: int, worst: Played) -> str:
-        """Return a fault if some tasks never start, or "".
-
-        A policy may delay tasks that are hard to place: the mean queue counts them.
-        """
+        """Return a fault if some tasks never start (late is no fault), or ""."""
         if n not in self.started_all:
             case = self.cases[n]
             # Stop the arrivals and run on until all work is done.
@@ -260,18 +257,14 @@ class Scoring:
             if outcome.error is None:
                 self.shares[items[outcome.number].number] = outcome.value
 
-    def _hopeless(self) -> bool:
-        total = self._total()
-        return total.high is not None and total.high < HOPELESS
-
     def _total(self) -> Interval:
         if self.seeds == 0:
             return Interval(0.0, None, None)  # nothing is known against it
-        return suite_score([self._case(runs) for runs in self.runs], self.seeds)
-
-    @staticmethod
-    def _case(runs: Runs) -> tuple[float, float]:
-        return case_score([run.value for run in runs.candidate], [run.value for run in runs.reference], runs.bounds())
+        cases = []
+        for runs in self.runs:
+            candidate, reference = ([run.value for run in part] for part in (runs.candidate, runs.reference))
+            cases.append(case_score(candidate, reference, runs.bounds()))
+        return suite_score(cases, self.seeds)
 
     def _enough(self) -> bool:
         total = self._total()

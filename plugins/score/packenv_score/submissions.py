@@ -1,14 +1,14 @@
-"""A leaderboard that others can enter: replays each submission on fresh seeds, and refuses numbers that do not come out.
+"""A leaderboard open to all, by replays on fresh seeds.
 
     python -m packenv_score.submissions submissions [--time 60] [--only NAME]
 
-A submission is NAME.json beside its program, or its agent (agents are data: their weights are read, and no code of theirs runs):
+A submission is NAME.json next to its program or agent. Agents are data: their weights are read, and none of their code runs.
 
     {"candidate": "pairs.py", "suite": "one-resource", "score": 12.1, "half": 1.4, "by": "who", "link": "where it is described"}
 
-`score` and `half` are those of `packenv score pairs.py --test`. It is replayed on the suite's test side with jobs that nobody has
-seen, and is refused if it has a fault, or if the two scores differ by more than both half-widths together allow, to the worse.
-The table has the replayed scores. Ends with 1 if one is refused.
+`score` and `half` come from `packenv score pairs.py --test`. The replay uses the suite's test side with unseen jobs. A submission
+is refused if it has a fault, or if its replayed score is worse by more than both half-widths together. The table has the
+replayed scores. Ends with 1 if one is refused.
 """
 
 from __future__ import annotations

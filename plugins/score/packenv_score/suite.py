@@ -49,7 +49,7 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """List the suites that come with packenv."""
+    """List packenv's suites."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packenv.theory.capacity.one_resource.certificate import Bounded
-from packenv.theory.capacity.one_resource.knapsack import Knapsack, reachable
-from packenv.theory.capacity.one_resource.pricing import PointPricing
+from packenv.theory.capacity.one_resource.knapsack import Knapsack, PointPricing, reachable
 
 sizes_and_values = st.dictionaries(st.integers(1, 40), st.integers(0, 50), min_size=1, max_size=6)
 

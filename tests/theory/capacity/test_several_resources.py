@@ -20,7 +20,7 @@ from packenv.theory.capacity.max_workload import bracket_of
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.theory.capacity.several_resources.certificate import Boxes, Priced, Scalarised, maximal_fillings
 from packenv.theory.capacity.several_resources.demand_law import Atoms, Independent, VectorKinds, first_box
-from packenv.theory.capacity.several_resources.pricing import IntegerPricing
+from packenv.theory.capacity.several_resources.packing import IntegerPricing
 from packenv.theory.capacity.several_resources.search import SeveralResourcesSearch
 from packenv.theory.certificate_files import load_certificate, plain_of, save_certificate
 from packenv.units import UNIT

@@ -15,7 +15,7 @@ from packenv import InputError, Jobs, Workload
 from packenv.cli.main import main
 from packenv.jobs import Ragged
 from packenv.theory.completion.bound import completion_bound, srpt
-from packenv.theory.completion.cp_sat import least_completion
+from packenv.theory.makespan.cp_sat import least_completion
 from packenv.workloads.named.dag import dag
 from tests.reference.instances import random_instance, to_jobs
 from tests.theory.completion.brute_force import least_sum

@@ -11,8 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packenv.theory.makespan.annealing import schedule_list
-from packenv.theory.makespan.beam import begin, extend_states, list_ready, offer_sets
-from packenv.theory.makespan.beam_search import NARROWEST, STEPS, beam_from, can_search, search_in_parallel, searched
+from packenv.theory.makespan.beam import (
+    NARROWEST,
+    STEPS,
+    beam_from,
+    begin,
+    can_search,
+    extend_states,
+    list_ready,
+    offer_sets,
+    search_in_parallel,
+    searched,
+)
 from packenv.theory.makespan.tasks import tasks_of
 from tests.theory.makespan.brute_force import shortest_makespan
 from tests.theory.makespan.test_optimum import SERVERS, drawn, setting_like_fig3, table

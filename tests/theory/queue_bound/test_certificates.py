@@ -15,7 +15,7 @@ import packenv
 from packenv import InputError, QueueBound
 from packenv.theory.capacity.one_resource.certificate import Refuted
 from packenv.theory.certificate_files import load_queue_bound, save_queue_bound
-from packenv.theory.queue_bound.counted import Counted
+from packenv.theory.queue_bound.bound import Counted
 
 Plain = dict[str, Any]
 

@@ -11,10 +11,8 @@ import packenv
 from packenv import InputError, Workload
 from packenv.theory.capacity.bracket import law_and_kinds
 from packenv.theory.capacity.one_resource.certificate import Refuted
-from packenv.theory.queue_bound.arrivals import setting_of
-from packenv.theory.queue_bound.bound import NAMES, QueueProof
-from packenv.theory.queue_bound.counted import Counted
-from packenv.theory.queue_bound.prices import Prices
+from packenv.theory.queue_bound.bound import NAMES, Counted, QueueProof
+from packenv.theory.queue_bound.prices import Prices, setting_of
 from packenv.theory.queue_bound.queue_bound import counted_proof, proofs_for
 from packenv.workloads.laws import Constant, Discrete, Fixed, Geometric, Uniform
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic

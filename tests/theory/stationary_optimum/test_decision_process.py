@@ -9,9 +9,8 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
-from packenv.theory.stationary_optimum.decision_process import DecisionProcess
 from packenv.theory.stationary_optimum.occupancies import SmallInstance, occupancies
-from packenv.theory.stationary_optimum.optimum import stationary_optimum
+from packenv.theory.stationary_optimum.optimum import DecisionProcess, stationary_optimum
 from packenv.workloads import Batch, Bernoulli, Constant, Discrete, Fixed, Geometric, Poisson, Uniform, Workload
 from tests.theory.stationary_optimum.brute_force import SmallCluster, one_size_mean_queue
 
@@ -106,7 +105,7 @@ def test_too_large() -> None:
 
 def test_policy_reaches_the_bound_without_losses() -> None:
     """Simulated without any limit on the queue: the policy's interval holds the bound, and no other policy is certainly below."""
-    from packenv.policies.optimal.optimal import Optimal
+    from packenv.policies.optimal import Optimal
     from packenv.runs.statistics import certainly_below, interval, ratio_of_means
 
     setting = workload(sizes=Discrete([0.327, 0.122]), load=0.7, arrivals=Poisson())

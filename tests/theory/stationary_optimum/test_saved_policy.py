@@ -11,8 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 import packenv
 from packenv.errors import InputError
-from packenv.policies.optimal.optimal import Optimal
-from packenv.policies.optimal.saved import load_optimal, save_optimal
+from packenv.policies.optimal import Optimal, load_optimal, save_optimal
 from packenv.theory.stationary_optimum.optimum import StationaryOptimum, stationary_optimum
 from packenv.workloads import Bernoulli, Discrete, Geometric, Workload
 from tests.envs.test_equal_to_loop import WHOLE_QUEUE, equal

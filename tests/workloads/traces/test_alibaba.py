@@ -49,12 +49,12 @@ def test_devices(tmp_path: Path) -> None:
     """Three pods of .6 of a GPU on a node with two: two at once, and a plan of two nodes (PAPERS §7)."""
     pods, nodes = (str(CASES / f"gpu-shares-{name}.csv") for name in ("pods", "nodes"))
     workload = packenv.workload(pods, servers=nodes, resources="all", slot_seconds=1)
-    assert str(workload.servers).endswith("@2*V100M16") and workload.remark is None
+    assert str(workload.servers).endswith("@2*V100M16") and workload.provenance.remark is None
     starts = {policy: packenv.simulate(workload, policy, schedule=True).schedule for policy in ("bf-js", "fifo-ff")}
     assert all(schedule is not None and schedule.start.tolist() == [0, 0, 100] for schedule in starts.values())
     assert packenv.plan(workload, "max wait <= 0s", policies=["bf-js"]).plans["bf-js"].servers == 2
     amount = packenv.workload(pods, servers=nodes, resources="all", slot_seconds=1, devices=False)
-    assert amount.remark is not None and not amount.has_devices
+    assert amount.provenance.remark is not None and not amount.has_devices
     assert packenv.plan(amount, "max wait <= 0s", policies=["bf-js"]).plans["bf-js"].servers == 1
 
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from packenv.cli.trace import trace
 from packenv.errors import InputError
 from packenv.report.workload_charts import requests
-from packenv.workloads.files import load_workload
 from packenv.workloads.traces import read_trace
+from packenv.workloads.workload import load_workload
 from tests.workloads.traces.samples import INSTANCES, JOB_LINES, PODS, SWF, WORKFLOW, native_folder, text
 
 

@@ -12,7 +12,7 @@ import pytest
 from packenv.errors import InputError
 from packenv.jobs import Jobs, Ragged, passed_on
 from packenv.workloads.precedence import precedence_edges
-from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
+from packenv.workloads.traces import Trace, read_trace, write_jobs
 from packenv.workloads.traces.bootstrap import block_bootstrap
 from tests.workloads.traces.samples import CASES, text
 
@@ -192,7 +192,7 @@ def test_converted_traces_read_back(tmp_path: Path, name: str) -> None:
     jobs = jobs_of(file)
     write_jobs(jobs, tmp_path / name, ("cpu",))
     trace = read_trace(tmp_path / name)
-    assert isinstance(trace, SlotTrace) and trace.resources == ("cpu",)
+    assert trace.table is not None and trace.resources == ("cpu",)
     back = trace.jobs().jobs
     assert lists(back.predecessors) == lists(jobs.predecessors) == [[], [0]]
     assert lists(back.home) == lists(jobs.home) == [[], [0]]

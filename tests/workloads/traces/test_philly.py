@@ -13,7 +13,7 @@ from packenv.errors import InputError
 from packenv.units import UNIT
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import Trace, initial_capacities, is_trace, read_trace
-from packenv.workloads.traces.philly_machines import NO_GPU, TWICE, UNKNOWN, read_machine_list
+from packenv.workloads.traces.machines import NO_GPU, TWICE, UNKNOWN_GPUS, read_machine_list
 
 
 def job(submitted: str, *attempts: Any, status: str = "Pass", vc: str = "a") -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     list_.write_text(MACHINES)
     capacity, names, left_out = read_machine_list(list_)
     assert capacity.tolist() == [[1.0], [0.25], [1.0]] and names == ("m0", "m1", "m4")
-    assert left_out == {NO_GPU: 1, UNKNOWN: 1, TWICE: 1}
+    assert left_out == {NO_GPU: 1, UNKNOWN_GPUS: 1, TWICE: 1}
     assert parse_servers(str(list_)).capacity.tolist() == initial_capacities(list_).tolist() == capacity.tolist()
     out = tmp_path / "out.json"
     stream = ["--sizes", "uniform:0.1:0.2", "--slots", "100", "--servers", str(list_)]

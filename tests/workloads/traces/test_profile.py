@@ -12,15 +12,14 @@ from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.units import to_units
-from packenv.workloads.files import load_workload
 from packenv.workloads.fitting import profile as profile_module
 from packenv.workloads.fitting.laws import Phases, cells, fit_phases, group, job_sizes, phase_dispersion, significant
 from packenv.workloads.fitting.profile import describe, goodness, kept_sample, profile, shares_of
 from packenv.workloads.fitting.statistics import Sample, correlations, dispersion, ks_distance, spread, summary
 from packenv.workloads.laws import Conditional, Discrete, Geometric, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
-from packenv.workloads.traces import SlotTrace, read_trace
-from packenv.workloads.workload import Workload
+from packenv.workloads.traces import Trace, read_trace
+from packenv.workloads.workload import Workload, load_workload
 from tests.workloads.traces import samples
 from tests.workloads.traces.samples import native_folder
 
@@ -133,7 +132,7 @@ def known() -> Workload:
 
 @pytest.mark.slow
 def test_a_known_workload_is_found_again(known: Workload) -> None:
-    trace = SlotTrace(known.jobs_table(3, 100_000), ("cpu", "memory"), "made-up")
+    trace = Trace.in_slots(known.jobs_table(3, 100_000), ("cpu", "memory"), "made-up")
     found = profile(trace, "again", slot_seconds=1)
     again = Workload.from_dict(found["workload"])
     assert again.name == "again"
@@ -158,12 +157,12 @@ def test_goodness_sees_a_wrong_workload(known: Workload) -> None:
 
 
 def test_a_trace_without_jobs_or_time(known: Workload) -> None:
-    alone = SlotTrace(Jobs.of([0, 0, 0], [0.5, 0.5, 0.5], [1, 1, 1]), ("size",), "at once")
+    alone = Trace.in_slots(Jobs.of([0, 0, 0], [0.5, 0.5, 0.5], [1, 1, 1]), ("size",), "at once")
     with pytest.raises(InputError, match="at once: a profile needs tasks submitted at two times at least"):
         profile(alone, "x")
     random = np.random.default_rng(0)
     arrival = np.cumsum(random.geometric(0.3, 3_000))
-    single = SlotTrace(Jobs.of(arrival, random.uniform(0.1, 0.9, 3_000), random.geometric(0.01, 3_000)), ("size",), "single")
+    single = Trace.in_slots(Jobs.of(arrival, random.uniform(0.1, 0.9, 3_000), random.geometric(0.01, 3_000)), ("size",), "single")
     found = profile(single, "single-like", servers=7)
     assert found["workload"]["arrivals"]["size"] == {"type": "Discrete", "values": [1.0], "weights": [1.0]}
     assert len(Workload.from_dict(found["workload"]).servers) == 7

@@ -260,7 +260,10 @@ def test_recorded_waits_stand_beside_simulated_ones(tmp_path: Path) -> None:
         "nothing waits, and at most 0.26% of the servers is busy: too many, or too large (1x1000 is 1 server)"
     ]
     faster = packenv.workload(str(log), servers="1x8", speedup=2)
-    assert faster.recorded_waits is None and faster.notes[-1] == "recorded waits are not shown: tasks come faster than they did"
+    assert (
+        faster.provenance.recorded_waits is None
+        and faster.provenance.notes[-1] == "recorded waits are not shown: tasks come faster than they did"
+    )
 
 
 @pytest.mark.parametrize("printed", NODES)
@@ -313,7 +316,10 @@ def test_nodes_of_a_partition(tmp_path: Path, printed: str) -> None:
     assert of_gpus.servers.capacity.tolist() == [[16, 2]] and of_gpus.left_out["nodes of other partitions"] == 1
     of_cpus = packenv.workload(log, servers=nodes, partition=["cpu"])
     assert of_cpus.servers.capacity.tolist() == [[32], [16]] and "nodes of other partitions" not in of_cpus.left_out
-    assert of_cpus.notes[-1] == "memory and gpu of jobs and nodes are not counted; with `resources` cpu,memory,gpu all count"
+    assert (
+        of_cpus.provenance.notes[-1]
+        == "memory and gpu of jobs and nodes are not counted; with `resources` cpu,memory,gpu all count"
+    )
     assert of_gpus.servers.names == ("n2",) and of_cpus.servers.names == ("n1", "n2")
     assert of_gpus.with_(servers=nodes) == packenv.workload(of_gpus, servers=nodes) == of_gpus  # as `compare NODES NODES LOG`
     assert "nodes of other partitions" not in of_gpus.with_(servers="2x16:2").left_out

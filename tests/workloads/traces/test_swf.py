@@ -102,8 +102,8 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
     workload, dropped = workload_from(options)
     assert workload.jobs is not None
     assert (workload.jobs.arrival.tolist(), workload.jobs.service.tolist()) == ([0, 5, 30], [101, 50, 50])
-    assert (workload.name, workload.left_out_share) == ("odd.swf", 0.25)
-    assert workload.believed == "estimated durations (the true one for 1 of 4 tasks, which have none)"
+    assert (workload.name, workload.provenance.left_out_share) == ("odd.swf", 0.25)
+    assert workload.provenance.estimates == "estimated durations (the true one for 1 of 4 tasks, which have none)"
     assert {reason: count for reason, count in dropped.items() if count} == {
         "not finished": 1,
         "duration missing or <= 0": 1,
@@ -150,7 +150,7 @@ SMALL = "{} 0 0 100 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1"
 def test_the_machine_is_the_header_s(tmp_path: Path, header: str, machine: str) -> None:
     for lines in ([header, SMALL.format(1), SMALL.format(2)], [SMALL.format(1), header, SMALL.format(2)]):
         workload = packenv.workload(str(text(tmp_path / "a.swf", *lines)))
-        assert workload.notes == (f"a server of capacity 1 is the machine: {machine}",)
+        assert workload.provenance.notes == (f"a server of capacity 1 is the machine: {machine}",)
         assert (str(workload.servers), workload.slot_seconds) == ("1x1", 1.0)
         assert workload.jobs is not None and int(workload.jobs.demand[0, 0]) == 4 * UNIT // int(machine.split()[0])
 
@@ -163,7 +163,7 @@ def test_the_memory_of_the_machine_is_said(tmp_path: Path) -> None:
     memory = "; 32 GiB memory, the largest job's, read as KB per processor"
     for resources, said in (("cpu,memory", memory), ("all", memory), (None, "")):
         workload = packenv.workload(file, resources=resources)
-        assert workload.notes == (f"a server of capacity 1 is the machine: 64 processors, header MaxProcs{said}",)
+        assert workload.provenance.notes == (f"a server of capacity 1 is the machine: 64 processors, header MaxProcs{said}",)
 
 
 def test_servers_larger_than_the_machine(tmp_path: Path) -> None:
@@ -172,8 +172,8 @@ def test_servers_larger_than_the_machine(tmp_path: Path) -> None:
     file = str(text(tmp_path / "a.swf", "; MaxProcs: 64", *jobs))
     both = {"resources": "cpu,memory"}
     twice = packenv.workload(file, servers="1x2:1", **both)
-    assert twice.notes[1:] == ("the largest server is 2 such machines: 128 processors",)
-    assert len(packenv.workload(file, servers=20).notes) == 1  # machines, and none is larger than the log's
+    assert twice.provenance.notes[1:] == ("the largest server is 2 such machines: 128 processors",)
+    assert len(packenv.workload(file, servers=20).provenance.notes) == 1  # machines, and none is larger than the log's
     for servers, machines, shares in (
         ("3x32:32", "96", "servers of 32 processors are `servers` 3x0.5:1"),
         ("1x64:64Gi", "64", "servers of 64 processors are `servers` 1x1:2"),
@@ -223,7 +223,7 @@ def test_no_estimates_are_made_up(tmp_path: Path) -> None:
         ("exact", "true durations", [100, 100]),
     ):
         workload = packenv.workload(log, estimates=estimates)
-        assert workload.jobs is not None and workload.believed == words
+        assert workload.jobs is not None and workload.provenance.estimates == words
         assert (None if workload.jobs.estimate is None else workload.jobs.estimate.tolist()) == values
     with pytest.raises(InputError, match=r"no estimate is recorded, nor the longest: `estimates` exact"):
         packenv.workload(log, estimates="longest")

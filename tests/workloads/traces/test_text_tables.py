@@ -16,7 +16,7 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
-from packenv.inputs import standard_input
+from packenv.inputs.text_files import standard_input
 from packenv.jobs import Jobs
 from packenv.workloads.servers import parse_servers
 from packenv.workloads.traces import read_trace
@@ -95,18 +95,20 @@ def test_components_of_a_job_start_together() -> None:
 def test_jobs_on_several_nodes_are_gangs_of_nodes() -> None:
     nodes = str(CASES / "sacct-large-jobs-nodes.txt")
     workload, jobs = setting(str(CASES / "sacct-large-jobs.txt"), servers=nodes)
-    assert len(jobs) == 40 + 2 * 4 and jobs.gang is not None and workload.left_out_work == 0
+    assert len(jobs) == 40 + 2 * 4 and jobs.gang is not None and workload.provenance.left_out_work == 0
     of_gangs = jobs.gang >= 0
     assert jobs.amounts[of_gangs, 0].tolist() == [64] * 8 and len(np.unique(np.asarray(jobs.job))) == 42
-    assert any(note.startswith("2 jobs on several nodes: each is a gang of a task for each node") for note in workload.notes)
+    assert any(
+        note.startswith("2 jobs on several nodes: each is a gang of a task for each node") for note in workload.provenance.notes
+    )
     one_by_one, table = setting(str(CASES / "sacct-large-jobs.txt"), servers=nodes, gangs=False)
     assert len(table) == 40 and one_by_one.left_out == {**one_by_one.left_out, "tasks that fit no server": 2}
-    assert 0.95 < one_by_one.left_out_work < 1 and one_by_one.much_left_out
+    assert 0.95 < one_by_one.provenance.left_out_work < 1 and one_by_one.much_left_out
     assert one_by_one.label.startswith("sacct-large-jobs.txt without 4.76% of its tasks and 99.9% of its work, which fit nowhere")
     machine, table = setting(str(CASES / "sacct-large-jobs.txt"), servers="1x256")
-    assert len(table) == 42 and any("2 jobs on several nodes: each is one task" in note for note in machine.notes)
+    assert len(table) == 42 and any("2 jobs on several nodes: each is one task" in note for note in machine.provenance.notes)
     small, _ = setting(str(CASES / "sacct-partition-multinode.txt"), servers="1x64", partition="small")
-    assert not any("several nodes" in note for note in small.notes)
+    assert not any("several nodes" in note for note in small.provenance.notes)
 
 
 def test_parts_of_a_job_are_whole_amounts(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ def test_parts_of_a_job_are_whole_amounts(tmp_path: Path) -> None:
 
 
 def test_what_is_not_modelled_is_counted() -> None:
-    notes = setting(str(CASES / "sacct-tres-odd.txt"), servers="1x64")[0].notes
+    notes = setting(str(CASES / "sacct-tres-odd.txt"), servers="1x64")[0].provenance.notes
     assert "not modelled: license/matlab of 1 job and gres/shard of 1 job" in notes
 
 
@@ -126,8 +128,8 @@ def test_a_partition_on_the_whole_machine(tmp_path: Path) -> None:
     lines = [f"{n} {n} 0 100 4 -1 -1 4 100 -1 1 1 1 1 1 {n} -1 -1" for n in (1, 2)]
     log = text(tmp_path / "a.swf", "; MaxProcs: 8", *lines)
     whole = packenv.workload(log, partition="1")
-    assert whole.notes[-1] == "jobs of partition 1 have the whole machine; with `servers` 0.5 it is half of that"
-    assert "have the whole machine" not in " ".join(packenv.workload(log, partition="1", servers="1x0.5").notes)
+    assert whole.provenance.notes[-1] == "jobs of partition 1 have the whole machine; with `servers` 0.5 it is half of that"
+    assert "have the whole machine" not in " ".join(packenv.workload(log, partition="1", servers="1x0.5").provenance.notes)
 
 
 # Quotation marks, separators and marks of Unicode: the same table in every dialect.
@@ -320,15 +322,15 @@ def test_parts_of_a_table(tmp_path: Path, second: dict[str, Any], problem: str |
     "name", ["tasks.csv", "table-tab.tsv", "times-epoch-ns.parquet", "sacct-hetjob.txt", "swf-maxprocs-plain.swf"]
 )
 def test_standard_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    standard_input.standard_input.cache_clear()
+    standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((CASES / name).read_bytes())))
     arguments: dict[str, Any] = {"time_unit": "ns"} if "ns" in name else {}
     assert len(packenv.workload("-", servers="1x8", **arguments).jobs or ()) >= 2
-    standard_input.standard_input.cache_clear()
+    standard_input.cache_clear()
 
 
 def test_nothing_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    standard_input.standard_input.cache_clear()
+    standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     with pytest.raises(InputError, match="-: standard input is empty"):
         packenv.workload("-", servers=1)

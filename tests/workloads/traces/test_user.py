@@ -14,7 +14,7 @@ import pytest
 from packenv.cli.options.workload import WorkloadOptions, workload_from
 from packenv.errors import InputError
 from packenv.units import UNIT
-from packenv.workloads.traces import SlotTrace, Trace, is_trace, read_trace
+from packenv.workloads.traces import Trace, is_trace, read_trace
 from tests.workloads.traces.samples import CASES, text
 
 
@@ -28,7 +28,7 @@ def test_slots(tmp_path: Path) -> None:
         "2,1e-9,7,9007199254740993,-1",
     )
     trace = read_trace(file)
-    assert isinstance(trace, SlotTrace)
+    assert trace.table is not None
     jobs, dropped, t0 = trace.jobs()
     assert (dropped, t0) == ({}, 0)
     assert jobs.arrival.tolist() == [0, 2, 2]
@@ -44,7 +44,7 @@ def test_slots(tmp_path: Path) -> None:
 def test_several_sizes(tmp_path: Path) -> None:
     lines = ["size_10,size_2,service,arrival,size", "0,0.25,1,0,0.75", "0.5,0.25,1,0,0"]
     trace = read_trace(text(tmp_path / "a.csv", *lines))
-    assert isinstance(trace, SlotTrace)
+    assert trace.table is not None
     assert trace.resources == ("size", "size_2", "size_10")
     assert trace.jobs(sizes="all").jobs.demand.tolist() == [[3 * UNIT // 4, UNIT // 4, 0], [0, UNIT // 4, UNIT // 2]]
     assert trace.jobs().jobs.demand.tolist() == [[3 * UNIT // 4], [UNIT // 2]]
@@ -55,7 +55,7 @@ def test_named_resources_in_slots(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"row 1, column host: 'n1' is not a number"):
         read_trace(file)
     trace = read_trace(file, ("gpu", "cpu"))
-    assert isinstance(trace, SlotTrace)
+    assert trace.table is not None
     assert trace.table.demand.tolist() == [[0, UNIT // 2]]
 
 
@@ -102,7 +102,7 @@ def test_parts_of_a_gpu_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     whole = ["arrival,service,gpu", "0,1,0.5", "0,1,0.125"]
     for rows, shares in ((whole, False), ([*whole, "0,1,0.3"], True)):
         trace = read_trace(text(tmp_path / "a.csv", *rows))
-        assert isinstance(trace, SlotTrace) and trace.device_shares == shares
+        assert trace.table is not None and trace.device_shares == shares
     pods = str(CASES / "gpu-shares-pods.csv")
     workload_from(WorkloadOptions(pods, servers=str(CASES / "gpu-shares-nodes.csv"), resources="all", devices=False))
     assert "gpu-shares-pods.csv: tasks ask for parts of a GPU, and a node's GPUs count as one amount" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from packenv.units import LARGEST_CAPACITY, UNIT, scale_for, to_units
 from packenv.workloads.fitting.profile import in_larger_units
 from packenv.workloads.laws import Fixed, Uniform
 from packenv.workloads.servers import parse_servers
-from packenv.workloads.traces import SlotTrace, Trace, read_trace, write_jobs
+from packenv.workloads.traces import Trace, read_trace, write_jobs
 from tests.workloads.traces.samples import CASES, text
 
 
@@ -155,7 +155,7 @@ def test_gzip_by_content_and_parts(tmp_path: Path) -> None:
     (parts / "_SUCCESS").touch()
     for source in (tmp_path / "a.csv", tmp_path / "b.csv.gz", parts):
         trace = read_trace(source)
-        assert isinstance(trace, SlotTrace)
+        assert trace.table is not None
         assert trace.table.demand[:, 0].tolist() == [UNIT // 2, UNIT // 4] and trace.table.service.tolist() == [3, 1]
     pq.write_table(pa.table({"arrival": [3], "service": [1]}), parts / "part-2.parquet")
     with pytest.raises(InputError, match=r"part-2.parquet: column size is missing, which part-0.parquet has"):
@@ -195,7 +195,7 @@ def test_scaled_tables_are_played_exactly(tmp_path: Path) -> None:
     assert run.schedule is not None and run.schedule.start.tolist() == start
     write_jobs(table, tmp_path / "a.parquet", ("nodes", "memory"))
     again = read_trace(tmp_path / "a.parquet")
-    assert isinstance(again, SlotTrace) and again.table.amounts.tolist() == both.tolist()
+    assert again.table is not None and again.table.amounts.tolist() == both.tolist()
 
 
 def test_a_table_of_which_most_is_gone(tmp_path: Path) -> None:
@@ -251,14 +251,14 @@ def test_waits_of_a_table_of_ones_own(tmp_path: Path) -> None:
     """A submission, a start and an end say how long tasks waited: in slots, and not at all where one is not known."""
     head, rows = "submit_time_s,start_time_s,end_time_s,cpu", ("0,5,10,1", "1,1,4,1", "2,12,20,1")
     whole = packenv.workload(str(text(tmp_path / "a.csv", head, *rows)), servers="1x1", slot_seconds=0.5)
-    assert whole.recorded_waits is not None and whole.recorded_waits.tolist() == [10, 0, 20]
+    assert whole.provenance.recorded_waits is not None and whole.provenance.recorded_waits.tolist() == [10, 0, 20]
     odd = packenv.workload(str(text(tmp_path / "b.csv", head, *rows, "9,8,30,1")), servers="1x1")
-    assert odd.recorded_waits is None
-    assert odd.notes == ("recorded waits are not shown: 1 of the 4 tasks that ran have none",)
+    assert odd.provenance.recorded_waits is None
+    assert odd.provenance.notes == ("recorded waits are not shown: 1 of the 4 tasks that ran have none",)
     two = packenv.workload(
         str(tmp_path / "a.csv"), servers="1x1", columns={"submit_time_s": "start_time_s", "start_time_s": "start_time_s"}
     )
-    assert two.recorded_waits is None and not two.notes
+    assert two.provenance.recorded_waits is None and not two.provenance.notes
 
 
 def test_amounts_of_gpus_beside_their_kinds(tmp_path: Path) -> None:
@@ -280,11 +280,11 @@ def test_amounts_and_servers_in_other_units(tmp_path: Path, capsys: pytest.Captu
     problem = "a task asks for up to 64Gi, and a server has 128: `servers` 6x32:128Gi?"
     assert "a demand of 4, 64Gi fits in no server" in str(error.value) and str(error.value).endswith(problem)
     in_gib = str(text(tmp_path / "gib.csv", header, "0,10,4,64", "0,10,2,8"))
-    notes = packenv.workload(in_gib, servers="6x32:128Gi").notes
+    notes = packenv.workload(in_gib, servers="6x32:128Gi").provenance.notes
     assert [note.partition(", as ")[2] for note in notes] == [
         "a task asks for up to 64, and a server has 128Gi: `servers` 6x32:128?"
     ]
-    assert not packenv.workload(in_gib, servers="1x131072:524288").notes  # a cluster as one machine: much of everything
+    assert not packenv.workload(in_gib, servers="1x131072:524288").provenance.notes  # a cluster as one machine
     main(["trace", "describe", in_bytes, "--servers", "6x32:128"])
     out = capsys.readouterr().out
     assert "servers 6x32:128Gi?" in out and "36Gi" in out and "1,073,741,824" not in out

@@ -96,10 +96,7 @@ class Bounded:
         return sum((count * price for count, price in zip(kinds.number.tolist(), most, strict=True)), 0) / worth
 
     def whole_price(self, size: int) -> int:
-        """Return a size's whole price; sizes that fit a server cost <= `most`.
-
-        Rounded down. A size beyond the last point, or in a cell marked as empty, costs as much as the point below it.
-        """
+        """Return a size's rounded-down price. Sizes in a server cost <= `most`."""
         i = bisect_left(self.points, size)
         left, low = (self.points[i - 1], self.prices[i - 1]) if i else (0, 0)
         if i == len(self.points) or not (self.split[i] or size == self.points[i]):

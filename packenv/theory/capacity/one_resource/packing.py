@@ -43,10 +43,7 @@ def quantiles(law: SizeLaw, count: int) -> Ints:
 
 
 def pack(sizes: list[int], kinds: ServerKinds, mean: float) -> tuple[list[int], list[list[int]]]:
-    """Pack decreasing sizes about as tightly as best fit decreasing.
-
-    Returns the number of servers of each kind, and their contents. `mean`: a lower bound on the mean size, in units.
-    """
+    """Pack decreasing sizes (`mean`: at least) like best fit. Return servers and contents."""
     full = len(sizes) * mean / float(kinds.capacity @ kinds.number)
     enough, packed = full, None
     while packed is None:  # add servers of all kinds until the sizes fit

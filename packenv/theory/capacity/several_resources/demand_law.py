@@ -57,10 +57,7 @@ class Atoms:
         return atomic(self.vectors @ weights, self.mass)
 
     def boxes(self, parts: int, kinds: VectorKinds) -> Ints:
-        """(n, D) boxes that hold all vectors: themselves, if few.
-
-        Otherwise each resource is rounded up to one of `parts` values, unless the box would then fit no server.
-        """
+        """(n, D) boxes of all vectors: themselves, or rounded up to `parts` values."""
         if len(self.vectors) <= FEW:
             return self.vectors
         rounded = np.empty_like(self.vectors)

@@ -16,8 +16,7 @@ import numpy as np
 from packenv.theory.capacity.best_proofs import BestProofs, Progress, rounded_up
 from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, Floats, Ints, ServerKinds, generate
 from packenv.theory.capacity.one_resource.certificate import LARGEST_PRICE
-from packenv.theory.capacity.one_resource.proofs import weighted
-from packenv.theory.capacity.one_resource.search import SPARE, OneResourceSearch
+from packenv.theory.capacity.one_resource.search import SPARE, OneResourceSearch, weighted
 from packenv.theory.capacity.one_resource.size_law import SizeLaw
 from packenv.theory.capacity.several_resources.certificate import (
     LARGEST_WEIGHT,
@@ -29,8 +28,7 @@ from packenv.theory.capacity.several_resources.certificate import (
     maximal_fillings,
 )
 from packenv.theory.capacity.several_resources.demand_law import FEW, Atoms, VectorKinds, VectorLaw
-from packenv.theory.capacity.several_resources.packing import columns_of, packing, valuable
-from packenv.theory.capacity.several_resources.pricing import IntegerPricing
+from packenv.theory.capacity.several_resources.packing import IntegerPricing, columns_of, packing, valuable
 
 FINE = 8 * FEW  # boxes to pack; the linear program has at most FEW
 MIXTURES = (1 / 2, 1 / 3, 2 / 3, 1 / 5, 4 / 5)  # weights of the scarcest resource; the second has the rest

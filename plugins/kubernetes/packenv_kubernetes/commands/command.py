@@ -238,7 +238,7 @@ def submit(
 def _request(
     source: str, policies: tuple[str, ...], options: ClusterOptions, submitted: Submitted | None = None, seeds: int = SEEDS
 ) -> ClusterRequest:
-    """Return the cluster of a file with all assumptions. Raises InputError."""
+    """Return a file's cluster with all assumptions. Raises InputError."""
     from packenv.extend import chosen_policies, chosen_resources, exact
     from packenv_kubernetes.commands.nodes import ClusterRequest
     from packenv_kubernetes.dump import read_cluster
@@ -255,10 +255,7 @@ def _request(
 
 
 def _service(options: ClusterOptions, slot_seconds: float) -> tuple[Law, ...] | Durations:
-    """Return a law, past durations by owner, or laws from a trace.
-
-    Raises InputError.
-    """
+    """Return a law, past durations, or laws from a trace (InputError)."""
     from packenv.extend import parse_law, read_trace
     from packenv_kubernetes.durations import is_durations, read_durations
     from packenv_kubernetes.started import stretches

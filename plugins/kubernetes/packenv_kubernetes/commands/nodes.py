@@ -1,4 +1,4 @@
-"""`packenv kubernetes plan`: nodes to add, to remove, or that fail."""
+"""`packenv kubernetes plan`: nodes to add, to remove, or to lose."""
 
 from __future__ import annotations
 
@@ -66,10 +66,7 @@ class ClusterRequest:
 
 
 def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions) -> Answer:
-    """Return the least number of nodes to add for each policy.
-
-    Raises InputError, and NoneMeets if no policy meets the goals.
-    """
+    """Return the fewest nodes to add for each policy (InputError, NoneMeets)."""
     cluster, goals = request.cluster, request.goals
     nodes = AddedNodes(cluster, kind_of(cluster, add), request.seeds)
     grown = with_unfit(cluster, nodes.kind)
@@ -153,7 +150,7 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
 
 
 def _number_of_nodes(nodes: AddedNodes, number: int) -> str:
-    """Return `number` nodes more than today as text. Removed ones are named."""
+    """Return `number` additional nodes as text, removed ones by name."""
     if number == 0:
         return "the nodes of today"
     if number > 0:
@@ -162,7 +159,7 @@ def _number_of_nodes(nodes: AddedNodes, number: int) -> str:
 
 
 def _node_taken_away(cluster: Cluster, name: str) -> str:
-    """Return a node and the fate of its pods: `n3 (cordoned, empty)`."""
+    """Return a node and its pods' fate: `n3 (cordoned, empty)`."""
     node = cluster.nodes.index(name)
     there = [pod for pod, on in zip(cluster.running, cluster.node, strict=True) if on == node]
     again = sum(returns(pod) for pod in there)
@@ -172,7 +169,7 @@ def _node_taken_away(cluster: Cluster, name: str) -> str:
 
 
 def removed_nodes(nodes: AddedNodes, count: int) -> list[str]:
-    """Return the names of removed nodes, if the number is below 0."""
+    """Return the names of removed nodes, for a negative number."""
     return emptiest_first(nodes.cluster, nodes.kind)[: max(-count, 0)]
 
 
@@ -259,12 +256,12 @@ def _failed_table(request: ClusterRequest, names: Sequence[str], comparisons: Se
 
 
 def stranded_line(cluster: Cluster) -> str:
-    """Return a sentence on pods that cannot start on the nodes."""
+    """Return a sentence on pods unable to start on the nodes."""
     return f"{counted(len(cluster.stranded), 'pod')} cannot start on the nodes that are there then: {some(cluster.stranded)}."
 
 
 def queued_again(left: Cluster) -> str:
-    """Return a sentence on pods that start again, or cannot."""
+    """Return a sentence on pods to start again, if they can."""
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."
@@ -274,7 +271,7 @@ def queued_again(left: Cluster) -> str:
 
 
 def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNodes) -> str:
-    """Return which goals still hold, and which pods wait longer."""
+    """Return the goals still met, and the pods with longer waits."""
     longer = []
     for what, pods, by in zip(("pods that wait now", "the others"), (left.waiting, left.again), comparison.later, strict=True):
         if len(pods) and None in by:
@@ -285,17 +282,13 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
     never, why = comparison.never, ""
     if never:  # goals include these pods, measures only pods that fit a remaining node
         shown = "" if {*never} & {pod.name for pod in left.waiting} else ", and the measures are of the others"
-        why = f"{some(never)} never {_start(never)} with these nodes either{shown}; "
+        why = f"{some(never)} never {'starts' if len(never) == 1 else 'start'} with these nodes either{shown}; "
     broken, before = _broken_goals(request, comparison.left), _broken_goals(request, comparison.whole)
     if not broken:
         return f"{comparison.policy}: {why}without these nodes all goals are met{later}."
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
     return f"{comparison.policy}: {why}{held}{later}."
-
-
-def _start(pods: Sequence[str]) -> str:
-    return "starts" if len(pods) == 1 else "start"
 
 
 def _broken_goals(request: ClusterRequest, trial: Trial) -> list[str]:
@@ -328,7 +321,7 @@ def _failed_record(request: ClusterRequest, names: Sequence[str], left: Cluster,
 
 
 def seconds(values: Sequence[float | None], slot_seconds: float) -> str:
-    """Return the mean over seeds in seconds, with a 95 % interval."""
+    """Return the mean over seeds in seconds, with its interval."""
     if None in values:
         return NEVER
     return estimate(*mean_and_half([value * slot_seconds for value in values if value is not None]))
@@ -339,15 +332,12 @@ def cell(trial: Trial | None, n: int, slot_seconds: float) -> str:
 
 
 def mean_or_none(values: Sequence[float | None]) -> list[float | None]:
-    """Return mean and 95 % interval in slots, None if some pod never starts."""
+    """Return mean and interval in slots, None unless all pods start."""
     return [*(Interval(None, None, None) if None in values else interval(values))]
 
 
 def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes: int) -> None:
-    """Print the cluster, assumptions, and what is left out.
-
-    `nodes`: number of nodes today.
-    """
+    """Print the cluster, its `nodes` today, assumptions and omissions."""
     console = text_console()
     waiting = counted(len(cluster.waiting), "pod")
     never = counted_by_reason({why: cluster.left_out.get(why, 0) for why in (FITS_NOWHERE, NEVER_WHOLE)})
@@ -360,7 +350,7 @@ def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes:
 
 
 def goals_record(goals: Sequence[QueueGoal], columns: dict[str, Trial | None]) -> list[dict[str, Any]]:
-    """Return the JSON of the goals' measures in each trial, in slots."""
+    """Return the JSON of each trial's measures, in slots."""
     return [
         {"goal": goal.text, "limit": goal.limit}
         | {name: None if trial is None else mean_or_none(trial.values[n]) for name, trial in columns.items()}

@@ -77,10 +77,7 @@ def plan_when(
 
 
 def _with_other_nodes(cluster: Cluster, add: Sequence[str], without: str | None) -> tuple[Cluster, str, list[str]]:
-    """Return the changed cluster, the changes as a phrase, and notes.
-
-    Raises InputError.
-    """
+    """Return the changed cluster, a phrase, and notes (InputError)."""
     changes, notes = [], []
     kinds = [nodes_to_add(cluster, text) for text in add]
     for count, kind in kinds:
@@ -98,17 +95,14 @@ def _with_other_nodes(cluster: Cluster, add: Sequence[str], without: str | None)
 
 
 def start_title(pods: str, starts: Sequence[Sequence[StartInterval]], slots: int, seconds: float) -> str:
-    """Return the title of a table of `starts`, one row a policy.
-
-    It mentions intervals if some start differs between draws.
-    """
+    """Return the title of a table of `starts`, one row a policy."""
     spread = any(interval.low != interval.high for of_policy in starts for interval in of_policy)
     intervals = f": median, and {LEVEL:.0%} intervals" if spread else ""
     return f"start of {pods}, from now{intervals}; a run has {time_text(slots, seconds)}"
 
 
 def start_cell(interval: StartInterval, seconds: float) -> Styled:
-    """Return median and interval, or one time if all read alike."""
+    """Return median and interval, or one time if equal as text."""
     low, median, high = (time_text(slot, seconds) for slot in interval[:3])
     if low == high:
         return Styled(median, "")
@@ -129,10 +123,7 @@ def time_text(slot: int, seconds: float) -> str:
 
 
 def start_record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
-    """Return the JSON of one pod with one policy.
-
-    Seconds from now, null if later than the run.
-    """
+    """Return a pod's JSON: seconds from now, null beyond the run."""
     times = {
         name: None if slot == NEVER else slot * seconds
         for name, slot in zip(("low_s", "median_s", "high_s"), interval, strict=False)

@@ -24,7 +24,6 @@ from packenv.extend import (
     text_console,
 )
 from packenv_kubernetes.changed import without_submitted
-from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.commands.nodes import ClusterRequest, print_cluster
 from packenv_kubernetes.commands.pod_starts import MOST_SHOWN, start_cell, start_record, start_title
 from packenv_kubernetes.fits_nowhere import unfit_lines
@@ -36,10 +35,7 @@ from packenv_kubernetes.texts import MOST_NAMED, some
 
 
 def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, draws: int, run_options: RunOptions) -> Answer:
-    """Return the fate of submitted pods with each policy.
-
-    `notes`: on the manifests. Raises InputError.
-    """
+    """Return submitted pods' fate by policy, with `notes` (InputError)."""
     cluster, seconds = request.cluster, request.slot_seconds
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
     print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
@@ -59,7 +55,8 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
         return submitted.answer(policy, slots, draws, ask)
 
     answers, _ = plan_all(request.policies, plan, run_options, None)
-    of_gangs = _of_gangs(cluster)
+    alone = cluster.fitting_alone(cluster.unfit, cluster.unfit_demand)
+    of_gangs = {pod.name for pod, fits in zip(cluster.unfit, alone, strict=True) if fits}  # it fits a node, its gang cannot start
     table = _table(answers, of_gangs, slots, seconds)
     sentences = "\n".join(line for answer in answers for line in _sentences(answer, of_gangs, seconds))
 
@@ -74,12 +71,6 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
         return Page(f"What if pods are submitted to {cluster.name}", first, about, [section], others)
 
     return Answer([table], sentences.splitlines(), [_record(request, answer) for answer in answers], write=page)
-
-
-def _of_gangs(cluster: Cluster) -> set[str]:
-    """Return unfit pods that fit a node, but whose gang cannot start."""
-    alone = cluster.fitting_alone(cluster.unfit, cluster.unfit_demand)
-    return {pod.name for pod, fits in zip(cluster.unfit, alone, strict=True) if fits}
 
 
 def _table(answers: Sequence[Submission], of_gangs: set[str], slots: int, seconds: float) -> Table:

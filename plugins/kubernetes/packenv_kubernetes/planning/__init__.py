@@ -1,1 +1,1 @@
-"""Plans for a cluster: nodes to add, to remove, or that fail."""
+"""Plans for a cluster: nodes to add, to remove, or to lose."""

@@ -30,10 +30,7 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True)
 class AddedNodes:
-    """A cluster with more or fewer nodes of one kind.
-
-    `seeds` seeds search, and the same number confirm.
-    """
+    """More or fewer nodes of one kind. `seeds` search, others confirm."""
 
     cluster: Cluster
     kind: NodeKind
@@ -41,7 +38,7 @@ class AddedNodes:
 
     @property
     def fewest(self) -> int:
-        """Least number that leaves a node, below 0."""
+        """Least number to leave a node, below 0."""
         like = int(self.kind.is_on(self.cluster).sum())
         return -min(like, len(self.cluster.nodes) - 1)
 
@@ -51,10 +48,7 @@ class AddedNodes:
         return max(len(with_unfit(self.cluster, self.kind).waiting), 1)
 
     def bound(self, goals: Sequence[QueueGoal], workload: Callable[[Cluster], Workload]) -> int:
-        """Return a number of nodes below which no policy meets the goals.
-
-        It holds on the seeds that confirm the answer.
-        """
+        """Return a lower bound on sufficient nodes, for the confirming seeds."""
 
         def may_be(count: int) -> bool:
             candidate = changed(self.cluster, self.kind, count)
@@ -91,14 +85,14 @@ class AddedNodes:
 
     @property
     def fresh(self) -> range:
-        """Seeds that confirm the answer."""
+        """Confirming seeds."""
         return range(self.seeds, 2 * self.seeds)
 
     def least(self, runs: QueueRuns, bound: int, say: Callable[[str], None]) -> Added:
-        """Return the least number, at least `bound`, that meets the goals.
+        """Return the least number, at least `bound`, to meet the goals.
 
-        Searches from the current cluster in doubling steps, then halves. New seeds confirm or change the number. Raises
-        NoneMeets if none does.
+        Searches from the current cluster in doubling steps, then halves. New seeds confirm or change the number. Raises NoneMeets
+        if none does.
         """
 
         def search(seeds: range) -> dict[int, Trial]:
@@ -126,10 +120,7 @@ class AddedNodes:
         return Added(runs.policy, number, fresh[number], fresh.get(number - 1), tuple(sorted(searched.items())))
 
     def _trial(self, runs: QueueRuns, number: int, seeds: range, whole: bool = True) -> Trial:
-        """Return a trial, without measures if some pods cannot start.
-
-        whole  run all seeds, even if the first ones decide
-        """
+        """Return a trial (`whole`: of all seeds), unmeasured if pods cannot start."""
         cluster = changed(self.cluster, self.kind, number)
         if cluster.stranded:
             return Trial(len(cluster.nodes), [[None]] * len(runs.goals), stable=True, queued=True, met=[False] * len(runs.goals))
@@ -160,17 +151,14 @@ class AddedNodes:
         return f"{line}; {some(names)} {verb} not go on such a node: --add with one of another kind"
 
     def _not_on_such_nodes(self) -> list[str]:
-        """Return the waiting pods that fit no new node."""
+        """Return the waiting pods too large for new nodes."""
         new = without_nodes(changed(self.cluster, self.kind, 1), self.cluster.nodes)
         fits = new.fitting_alone(self.cluster.waiting, self.cluster.demand)
         return [pod.name for pod, fit in zip(self.cluster.waiting, fits, strict=True) if not fit]
 
 
 class FailedNodes(NamedTuple):
-    """One policy with and without nodes, on the same seeds and pods.
-
-    The goals' measures are of pods that wait or start again.
-    """
+    """A policy with and without nodes. Measures are of waiting and restarted pods."""
 
     policy: str
     whole: Trial  # with all nodes: pods that run wait for nothing
@@ -180,7 +168,7 @@ class FailedNodes(NamedTuple):
     """Mean delay in slots of waiting pods, and of pods that start again, seed by seed. None: some never start."""
 
     def change(self, n: int) -> list[float | None]:
-        """Return the growth of goal n's measure, seed by seed, None if unknown."""
+        """Return the growth of goal n's measure by seed, or None."""
         pairs = zip(self.whole.values[n], self.left.values[n], strict=True)
         return [None if whole is None or left is None else left - whole for whole, left in pairs]
 
@@ -188,8 +176,7 @@ class FailedNodes(NamedTuple):
 def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds: Sequence[int]) -> FailedNodes:
     """Run a policy on the cluster, and without these nodes.
 
-    Pods without a remaining node are in neither's measures. Goals also count waiting pods that fit no node, and so wait for
-    ever.
+    Pods without a remaining node are in neither's measures. Goals also count waiting pods without a node, and so wait for ever.
     """
     left = without_nodes(cluster, names)
     queue = runs.times(cluster, seeds)
@@ -213,11 +200,7 @@ def compare_nodes(runs: QueueRuns, cluster: Cluster, names: Sequence[str], seeds
 
 
 def _as_it_is(runs: QueueRuns, queue: Sequence[Times], left: Cluster, seeds: Sequence[int]) -> list[Times]:
-    """Return the times with all nodes, of the same pods in the same order.
-
-    Pods of the failing nodes run on and do not wait.
-    queue  times of the pods that wait with all nodes
-    """
+    """Return the same pods' times with all nodes. `queue`: of waiting pods."""
     whole = [times.only(left.row) for times in queue]
     if not left.again:
         return whole

@@ -53,7 +53,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 class Times(NamedTuple):
-    """The waits and ends of the queue's pods in one run."""
+    """The waits and ends of queued pods in one run."""
 
     wait: Ints  # (n,) slots from now to the start; NEVER if the pod cannot start
     end: Ints  # (n,) slots from now to the end; NEVER as above
@@ -63,25 +63,19 @@ class Times(NamedTuple):
         return Times(self.wait[rows], self.end[rows], self.ends[rows])
 
     def joined(self, other: Times) -> Times:
-        """Return these pods, then those of `other`."""
+        """Return these pods, then the others."""
         wait, end = np.concatenate([self.wait, other.wait]), np.concatenate([self.end, other.end])
         return Times(wait, end, np.concatenate([self.ends, other.ends]))
 
 
 @dataclass(frozen=True)
 class QueueGoal(Goal):
-    """A measure of waiting pods and its upper limit, in slots.
-
-    It is for each run, and the mean over the runs.
-    """
+    """An upper limit, in slots, on a measure of waiting pods."""
 
     pooled = None
 
     def of(self, times: Times) -> float | None:
-        """Return the measure, None if a pod that counts never starts.
-
-        It is 0 for no pods.
-        """
+        """Return the measure, None for never-starting pods, 0 for none."""
         slots = times.wait if self.measure == "wait" else times.end[times.ends]
         if len(slots) == 0:
             return 0.0
@@ -95,17 +89,14 @@ class QueueGoal(Goal):
 
 
 def place(statistic: str, pods: int) -> int:
-    """Return how many of the pods wait no longer than the quantile."""
+    """Return the number of pods up to the quantile."""
     share = share_of(statistic)
     assert share is not None
     return math.ceil(share * pods)
 
 
 def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGoal]:
-    """Read goals.
-
-    Raises InputError for unreadable ones, for none, and for two of one measure.
-    """
+    """Read goals, one of each measure. Raises InputError."""
     goals = [_parse(text, slot_seconds) for text in texts]
     if not goals:
         hint = f"give a --goal, such as {EXAMPLES}; `packenv kubernetes when` shows when pods start"
@@ -117,10 +108,7 @@ def parse_queue_goals(texts: Sequence[str], slot_seconds: float) -> list[QueueGo
 
 
 def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None:
-    """Raise InputError for goals that do not apply to these pods.
-
-    Every goal holds without pods. `ends`: whether there is a law of services.
-    """
+    """Raise InputError for goals unsuited to pods. `ends`: services have a law."""
     again = [cluster.running[n] for n in cluster.again]
     pods = [*cluster.waiting, *again]
     if not pods and cluster.unfit:
@@ -161,9 +149,8 @@ class QueueRuns:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption)
 
     def times(self, cluster: Cluster, seeds: Sequence[int], enough: Callable[[list[Times]], bool] | None = None) -> list[Times]:
-        """Return the times of waiting pods, then of those that start again.
+        """Return times of waiting, then restarted pods, for each seed.
 
-        There is one for each seed.
         enough  whether the first seeds suffice, called after two seeds and after each doubling
         """
         if not cluster.waiting and not cluster.again:
@@ -178,7 +165,7 @@ class QueueRuns:
         return times
 
     def trial(self, cluster: Cluster, times: Sequence[Times]) -> Trial:
-        """Return the goals' measures. None is met if pods are stranded."""
+        """Return the goals' measures. None is met with stranded pods."""
         values = self.values(times)
         met = [not cluster.stranded and goal.met(mean_of(of_goal)) for goal, of_goal in zip(self.goals, values, strict=True)]
         decided: tuple[bool | None, ...] = tuple(met)
@@ -192,10 +179,7 @@ class QueueRuns:
 
 
 def long_enough(workload: Workload, seed: int) -> int:
-    """Return slots that suffice for all pods one after the other.
-
-    Then nothing changes, unless the policy lets nodes idle.
-    """
+    """Return sufficient slots for all pods one after the other."""
     started = workload.draw
     assert isinstance(started, Started)
     service, left = started(seed).service, started.in_service(seed).remaining
@@ -215,10 +199,7 @@ def queue_times(workload: Workload, result: Result) -> Times:
 
 
 def covered(services: Any) -> tuple[float, float] | None:
-    """Return the shares (low, high) that intervals cover (COVERED).
-
-    None if no times are drawn.
-    """
+    """Return the (low, high) coverage of intervals, None without draws."""
     if not are_drawn(services):
         return None
     if isinstance(services, tuple):
@@ -227,7 +208,7 @@ def covered(services: Any) -> tuple[float, float] | None:
 
 
 def trust_lines(services: Any) -> list[str]:
-    """Return a line on the promised and measured coverage of intervals."""
+    """Return a line on intervals' promised and measured coverage."""
     if (shares := covered(services)) is None:
         return []
     low, high = shares
@@ -236,10 +217,7 @@ def trust_lines(services: Any) -> list[str]:
 
 
 class StartInterval(NamedTuple):
-    """Slots until a task starts, between `low` and `high` with chance LEVEL.
-
-    NEVER if not in the run.
-    """
+    """Slots until a start, in [low, high] with chance LEVEL, or NEVER."""
 
     low: int
     median: int
@@ -248,10 +226,7 @@ class StartInterval(NamedTuple):
 
 
 def waiting_times(workload: Workload, policy: Any, slots: int, draws: int, ask: AskRuns) -> Ints:
-    """Return the slot in which each task starts in each draw, (draws, tasks).
-
-    NEVER if not within `slots`.
-    """
+    """Return each task's starting slot or NEVER by draw, (draws, tasks)."""
     runs = runs_of(workload, [policy], range(draws), slots, START_TIMES)
     return np.array(ask(runs, starts), np.int64)
 
@@ -281,10 +256,7 @@ def intervals(times: Ints, level: float = LEVEL) -> list[StartInterval]:
 
 
 def when(workload: Workload, policies: Sequence[Any], slots: int, draws: int, ask: AskRuns) -> list[list[StartInterval]]:
-    """Return the intervals of each waiting task, for each policy.
-
-    Raises InputError for a workload with empty servers at first.
-    """
+    """Return each waiting task's interval by policy. Empty servers: InputError."""
     if not begins_busy(workload):
         raise InputError(f"{workload.name} does not begin with tasks in service: --when is for a cluster as kubectl prints it")
     intervals(np.zeros((draws, 1), np.int64))

@@ -38,10 +38,7 @@ PARTS = 64
 
 
 class Later(NamedTuple):
-    """A queued pod that starts later because of the submitted ones.
-
-    Both starts are on the same seeds.
-    """
+    """A queued pod delayed by the submitted ones, on the same seeds."""
 
     pod: str
     slots: tuple[int, ...]  # delay in each draw with both starts
@@ -49,10 +46,7 @@ class Later(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A change that lets pods that are alike start now.
-
-    Each was tried on the cluster with its whole queue.
-    """
+    """A change to start equal pods now, tried with the whole queue."""
 
     pods: tuple[str, ...]
     kind: str  # "rule", "request" or "node"
@@ -63,7 +57,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Submission:
-    """The answer for one policy, with `starts` in the order of the queue."""
+    """The answer for one policy, with `starts` in queue order."""
 
     policy: str
     pods: tuple[str, ...]
@@ -86,14 +80,14 @@ class SubmittedPods:
 
     @property
     def lowest(self) -> int:
-        """Lowest waiting priority, so that both clusters start the same pods."""
+        """Lowest waiting priority, to start the same pods in both clusters."""
         return min((pod.priority for pod in self.cluster.waiting), default=0)
 
     def workload(self, cluster: Cluster) -> Workload:
         return cluster.workload(self.service or None, self.slot_seconds, self.preemption, self.lowest)
 
     def answer(self, policy: str, slots: int, draws: int, ask: AskRuns) -> Submission:
-        """Return the fate of submitted and other pods in runs of `slots` slots.
+        """Return submitted and other pods' fate in `slots` slots.
 
         Other pods are compared with and without them.
         """
@@ -134,7 +128,7 @@ class SubmittedPods:
         return {cluster.running[v].name for placement in begun for v in placement.victims}
 
     def _start_now(self, cluster: Cluster, policy: str, ask: AskRuns) -> dict[str, str]:
-        """Return the submitted pods that start now, with their nodes."""
+        """Return the immediate starts of submitted pods, with nodes."""
         if not cluster.waiting:
             return {}
         (places,) = ask([Run(self.workload(cluster), policy, 0, 1, {"schedule": True})], first_places)
@@ -142,7 +136,7 @@ class SubmittedPods:
         return {pod.name: cluster.nodes[node] for pod, node in named if pod.submitted and node >= 0}
 
     def _late(self, started: set[str]) -> list[list[Pod]]:
-        """Return groups of equal submitted pods that do not all start now."""
+        """Return groups of equal submitted pods with later starts."""
         groups: dict[Any, list[Pod]] = {}
         for pod in (*self.cluster.waiting, *self.cluster.unfit):
             if pod.submitted:
@@ -169,7 +163,7 @@ class SubmittedPods:
                 yield Change(tuple(pod.name for pod in group), kind, text, amount, nodes)
 
     def _rules(self, pod: Pod, changing: Changing) -> Iterator[Try]:
-        """Try the pod without each rule that keeps it off nodes."""
+        """Try the pod without each excluding rule."""
         rules, cluster = pod.rules, self.cluster
         choices = [("without its nodeSelector", rules._replace(selector=()))] if rules.selector else []
         choices += [("without its required nodeAffinity", rules._replace(terms=None))] if rules.terms is not None else []
@@ -185,13 +179,13 @@ class SubmittedPods:
                 yield text, 1.0, nodes
 
     def _requests(self, pod: Pod, changing: Changing) -> Iterator[Try]:
-        """Try the largest helpful request of each resource, or of all together."""
+        """Try the largest helpful request of each resource, or all."""
         if any(amount > 0 and "/" in name and name not in self.cluster.resources for name, amount in pod.asks.items()):
             return
         requests = {name: amount for name, amount in pod.asks.items() if amount > 0 and name in self.cluster.resources}
 
         def most(choices: Sequence[dict[str, Fraction]]) -> tuple[dict[str, Fraction], tuple[str, ...]] | None:
-            """Return the last choice that helps. Choices increase."""
+            """Return the last helpful of increasing choices."""
             low, best = 0, None
             high = len(choices)
             while low < high:
@@ -219,10 +213,7 @@ class SubmittedPods:
                 yield _less(less[0], pod), float(less[0][name] / requests[name]), less[1]
 
     def _nodes(self, pod: Pod, start: Start) -> Iterator[Try]:
-        """Try the fewest additional nodes of a kind in the dump.
-
-        Of kinds with equal numbers, the smaller nodes count.
-        """
+        """Try the fewest additional nodes of a kind, then the smallest."""
         cluster, labels = self.cluster, pod.rules.labels
         room, traits = cluster.emptied(pod.priority if pod.preempts else -math.inf)
         demand = to_units(cluster.shares([pod]))[0]
@@ -254,10 +245,7 @@ Start = Callable[[Cluster], tuple[str, ...] | None]
 
 
 def _fewest(start: Callable[[int], tuple[str, ...] | None], most: int) -> tuple[int, tuple[str, ...]] | None:
-    """Return the least number, up to `most`, that starts all, and the nodes.
-
-    None if there is none.
-    """
+    """Return the least sufficient number, up to `most`, and nodes, or None."""
     low, high = 0, 1
     while (nodes := start(high)) is None:
         if high >= most:
@@ -276,10 +264,7 @@ def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
 
 
 def _later(pods: Sequence[Pod], without: Ints, with_: Ints) -> list[Later]:
-    """Return queued pods delayed by the submission, most delayed first.
-
-    `without`, `with_`: (draws, pods).
-    """
+    """Return queued pods' delays from (draws, pods), the largest first."""
     later = []
     for n, pod in enumerate(pods):
         a, b = without[:, n], with_[:, n]
@@ -292,7 +277,7 @@ def _later(pods: Sequence[Pod], without: Ints, with_: Ints) -> list[Later]:
 
 
 def first_places(workload: Workload, result: Result) -> list[int]:
-    """Extract the node on which each pod starts now, (waiting,), or -1."""
+    """Extract each pod's immediate node, (waiting,), or -1."""
     schedule, started = result.schedule, workload.draw
     assert schedule is not None and isinstance(started, Started)
     places = np.full(len(started.demand), -1)

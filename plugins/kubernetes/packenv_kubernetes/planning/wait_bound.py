@@ -1,9 +1,9 @@
 """Lower bounds on waits and makespan of a queue, for one seed's times.
 
-A pod with s slots of service that started in a slot 0 … t has taken its demand for at least min(s, h) slots by slot t + h, for
+A pod with s slots of service and a start in a slot 0 … t has taken its demand for at least min(s, h) slots by slot t + h, for
 every h. Running pods go on. So at most as many pods have started as fit, smallest first, into the rest of the nodes' t + h
 slots, in each resource, for every h. These numbers bound every quantile of the waits, and their sum the mean. The makespan
-takes the work of all pods that end.
+takes the work of all ending pods.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ AT_ONCE = 65
 
 
 class WaitBound:
-    """The bounds for one workload that begins in a cluster, and one seed."""
+    """The bounds for a cluster's workload and one seed."""
 
     def __init__(self, workload: Workload, seed: int) -> None:
         started = workload.draw
@@ -64,10 +64,7 @@ class WaitBound:
         self.slots = long_enough(workload, seed)
 
     def least(self, goal: QueueGoal) -> float | None:
-        """Return a lower bound on the goal's measure under every policy.
-
-        None if no policy starts all pods.
-        """
+        """Return a measure's bound for all policies, None if none starts all pods."""
         n = len(self.demand)
         if goal.measure == "makespan":
             return self._first(self._work_fits) if self.ends.any() else 0.0
@@ -77,7 +74,7 @@ class WaitBound:
         return self._first(lambda slots: self.most_started(slots) >= pods)
 
     def most_started(self, slots: Ints) -> Ints:
-        """Return for each slot the most pods that any policy has started, (m,)."""
+        """Return each slot's most starts under any policy, (m,)."""
         most = np.full(len(slots), len(self.demand))
         for h, areas in self._areas:
             free = self._free(slots + h)
@@ -93,27 +90,27 @@ class WaitBound:
 
     @cached_property
     def _running_sums(self) -> tuple[Floats, Floats, Floats]:
-        """Slots left of running pods, ascending, and sums of demand and area."""
+        """Running pods' slots left, ascending, and sums of demand and area."""
         order = np.argsort(self.left)
         zero = np.zeros((1, self.demand.shape[1]))
         whole = np.concatenate([zero, np.cumsum(self.running[order] * self.left[order, None], axis=0)])
         return self.left[order], np.concatenate([zero, np.cumsum(self.running[order], axis=0)]), whole
 
     def _free(self, slots: NDArray[Any]) -> Floats:
-        """Return the area that running pods leave in the first slots, (m, D)."""
+        """Return the area free of running pods in the first slots, (m, D)."""
         left, amount, whole = self._running_sums
         ended = np.searchsorted(left, slots, side="right")  # how many end within
         used = whole[ended] + slots[:, None] * (amount[-1] - amount[ended])
         return slots[:, None] * self.capacity - used / SAFE
 
     def _work_fits(self, slots: Ints) -> Bools:
-        """Return whether all pods that end can have ended after `slots`, (m,)."""
+        """Return whether all ending pods can have ended after `slots`, (m,)."""
         work = (self.demand * self.whole[:, None])[self.ends].sum(axis=0)
         longest = self.whole[self.ends & ~self.loose].max(initial=0.0)
         return np.asarray((slots >= longest) & (work <= self._free(slots)).all(axis=1), np.bool_)
 
     def _mean(self) -> float:
-        """Return the sum over slots of pods not started, per pod."""
+        """Return the sum over slots of unstarted pods, per pod."""
         n, waited, begin = len(self.demand), 0.0, 0
         steps = int(np.log(self.slots + 1) / np.log(FINER)) + 2
         slots = np.concatenate([np.arange(1, EACH), (FINER ** np.arange(steps)).astype(np.int64)])
@@ -124,7 +121,7 @@ class WaitBound:
         return waited / n
 
     def _first(self, holds: Callable[[Ints], Bools]) -> float | None:
-        """Return the first slot from which something holds, None if it never does."""
+        """Return the first slot from which something holds, or None."""
         low, high = -1, self.slots
         if not holds(np.array([high]))[0]:
             return None

@@ -10,7 +10,7 @@ import pytest
 
 import packenv
 from packenv import Jobs, Workload
-from packenv.runs.chance import draws_by_chance, seeds_for
+from packenv.runs.run import draws_by_chance, seeds_for
 
 TABLE = Workload(jobs=Jobs.of(range(40), [1.0] * 40, [3] * 40, job=np.arange(40) // 2), servers=30)
 

@@ -2,14 +2,20 @@
 
 `packenv.stationary_optimum` computes it for a small workload. It sees the waiting jobs of each size, and the jobs in service on
 each server. It starts jobs one after the other, the oldest of their size first. Counts above the table's largest count as that.
+The files of a policy are its decisions (.safetensors) and its settings (.json), with the hash of the decisions. Reading them
+executes nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from packenv.cluster import (
     BY_LINE,
@@ -28,15 +34,19 @@ from packenv.cluster import (
 )
 from packenv.compiled.decorators import compiled
 from packenv.errors import InputError
+from packenv.files import atomic_path, write_json
+from packenv.inputs.json_files import read_json
 from packenv.policy import Setting, schedules
 from packenv.theory.stationary_optimum.occupancies import SmallInstance, occupancies, small_types
+from packenv.theory.stationary_optimum.optimum import StationaryOptimum
+from packenv.workloads.workload import Workload
 
 
 class ByTable(NamedTuple):
     """Parameters of the compiled rule: none. The table is in the state."""
 
 
-class Table(NamedTuple):
+class DecisionTable(NamedTuple):
     """Decisions, and how to find the one for the current counts."""
 
     decision: NDArray[np.uint8]  # (S · (most + 1)^n,) codes of starts, 0 for none
@@ -81,14 +91,14 @@ class Optimal:
                 raise InputError(f"{self.name}: found for another workload than {setting.workload.name}: other {what}")
         return Needs(orders=BY_TYPE | BY_LINE | BY_MIX, types=table.sizes)
 
-    def initial_state(self, setting: Setting, seed: int) -> Table:
+    def initial_state(self, setting: Setting, seed: int) -> DecisionTable:
         every = self.occupancies
         radix = np.max([counts.max(axis=0) for counts in every.counts], axis=0) + 1
         weight = np.cumprod([1, *radix[:-1]])
         configuration = np.full((len(every.counts), int(radix.prod())), NONE, np.int64)
         for kind, counts in enumerate(every.counts):
             configuration[kind, counts @ weight] = np.arange(len(counts))
-        return Table(
+        return DecisionTable(
             decision=self.decisions.ravel(),
             most=np.array([self.decisions.shape[-1] - 1]),
             occupancy=every.index,
@@ -112,7 +122,7 @@ class Optimal:
 
 
 @schedules(ByTable)
-def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
+def schedule_by_table(policy: ByTable, cluster: Cluster, state: DecisionTable) -> None:
     """Start jobs by the table until it starts none."""
     servers = server_count(cluster)
     while waiting(cluster) > 0:
@@ -125,11 +135,8 @@ def schedule_by_table(policy: ByTable, cluster: Cluster, state: Table) -> None:
 
 
 @compiled
-def place_in_table(cluster: Cluster, state: Table) -> int:
-    """Return the place of the decision for the current counts.
-
-    Sorts servers of one kind by configuration.
-    """
+def place_in_table(cluster: Cluster, state: DecisionTable) -> int:
+    """Return the decision's place. Sorts servers of one kind by configuration."""
     at = 0
     for n in range(state.order.shape[0]):
         server = state.order[n]
@@ -152,11 +159,8 @@ def place_in_table(cluster: Cluster, state: Table) -> int:
 
 
 @compiled
-def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> bool:
-    """Return whether a server comes first among its kind.
-
-    The lower configuration, then the lower index.
-    """
+def comes_before(cluster: Cluster, state: DecisionTable, server: int, other: int) -> bool:
+    """Return whether a server is first of its kind: lower configuration, then index."""
     if kind_of(cluster, server) != kind_of(cluster, other):
         return False
     mine, its = state.current[server], state.current[other]
@@ -164,11 +168,8 @@ def comes_before(cluster: Cluster, state: Table, server: int, other: int) -> boo
 
 
 @compiled
-def configuration_of(cluster: Cluster, state: Table, server: int) -> int:
-    """Return the configuration of the jobs in service on a server.
-
-    Raises ValueError for jobs of other sizes than the table has.
-    """
+def configuration_of(cluster: Cluster, state: DecisionTable, server: int) -> int:
+    """Return the configuration of a server's jobs, or raise ValueError."""
     at, weight = 0, 1
     for j in range(state.radix.shape[0]):
         count = jobs_of_type(cluster, server, j)
@@ -180,3 +181,69 @@ def configuration_of(cluster: Cluster, state: Table, server: int) -> int:
     if configuration == NONE:
         raise ValueError("jobs in service of other sizes than the optimal policy knows")
     return configuration
+
+
+FORMAT = 1
+WHAT = "optimal policy"
+
+
+def save_optimal(path: str | Path, optimum: StationaryOptimum) -> None:
+    """Write decisions and settings to the files of PATH, or nothing."""
+    json_file, table_file = files_of(path)
+    data = save({"decisions": optimum.decisions})
+    with atomic_path(table_file) as temporary:
+        Path(temporary).write_bytes(data)
+    about = {
+        "what": WHAT,
+        "format": FORMAT,
+        "workload": optimum.workload.to_dict(),
+        "rate": optimum.instance.rate,
+        "most": optimum.most,
+        "lower": optimum.lower,
+        "decisions": hashlib.sha256(data).hexdigest(),
+    }
+    write_json(json_file, about)
+
+
+def load_optimal(path: str | Path) -> Optimal:
+    """Return the policy in the files of PATH (`files_of`).
+
+    Raises InputError if a file is missing, has another form, or does not belong to the other.
+    """
+    json_file, table_file = files_of(path)
+    for file in (json_file, table_file):
+        if not file.is_file():
+            raise InputError(f"no optimal policy {str(path)!r}: {file} does not exist")
+    about = read_json(json_file)
+    if not isinstance(about, dict) or about.get("what") != WHAT or about.get("format") != FORMAT:
+        raise InputError(f"{json_file}: not the description of an optimal policy of format {FORMAT}")
+    workload = Workload.from_dict(about.get("workload"), f"{json_file}: workload")
+    data = table_file.read_bytes()
+    if about.get("decisions") != hashlib.sha256(data).hexdigest():
+        raise InputError(f"{table_file}: not the decisions that {json_file.name} describes")
+    try:
+        decisions = load(data)["decisions"]
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise InputError(f"{table_file}: not a file of decisions: {error}") from None
+    if decisions.dtype != np.uint8:
+        raise InputError(f"{table_file}: decisions must be bytes, not {decisions.dtype}")
+    return Optimal(small_types(workload), decisions, f"optimal:{path}")
+
+
+def files_of(path: str | Path) -> tuple[Path, Path]:
+    """Return PATH.json and PATH.safetensors; PATH may end in either."""
+    stem = str(path).removesuffix(".json").removesuffix(".safetensors")
+    return Path(f"{stem}.json"), Path(f"{stem}.safetensors")
+
+
+def find_optimal(text: str) -> Optimal:
+    """Play decisions written by `packenv optimal-policy --out FILE`.
+
+    They give the shortest mean queue of a small workload.
+    """
+    if not text:
+        raise InputError("optimal: say which, by the path that `packenv optimal-policy --out` wrote: optimal:FILE")
+    return load_optimal(text)
+
+
+find_optimal.takes_text = True  # type: ignore[attr-defined]
