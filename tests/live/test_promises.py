@@ -24,6 +24,8 @@ def test_every_policy_and_agent_is_compared_with_the_simulator() -> None:
     for agent in {*shipped_agents()} - {f"agent:{name}" for name in test_equal.AGENTS}:
         with pytest.raises(InputError, match=r"must know all jobs before|about one machine"):
             Scheduler(agent, servers=5)
+    with pytest.raises(InputError, match="easy:order=sjf computes its order from the table of all jobs"):
+        Scheduler("easy:order=sjf", servers=5)
 
 
 def memory() -> int:
