@@ -16,9 +16,11 @@ from __future__ import annotations
 import argparse
 import heapq
 import itertools
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -37,6 +39,7 @@ BELOW, ABOVE = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98), (1.02, 1.05, 1.1, 1.2, 1.5)
 DAY, A_DAY = 86_400.0, 500  # seconds, and arrivals in a day
 SOJOURN, SWING = 25.0, 0.75  # of the bursty kind: mean interarrival times in a state, and how far the rates are from their mean
 DAILY_SWING = 0.5
+LETTERS = {"stable": "s", "unstable": "u", "undecided": "d"}
 
 
 def services(law: str, count: int, rng: np.random.Generator) -> Floats:
@@ -116,20 +119,27 @@ RULES: dict[str, Callable[[Floats, Floats, Floats], str]] = {
 }
 
 
-def cell(law: str, servers: int, kind: str, count: int, loads: Sequence[float], runs: int, seed: int) -> dict[Any, int]:
-    """How often each rule answers what, in runs that share these loads: {(rule, answer): number of runs}."""
-    answers: dict[Any, int] = {}
-    for run in range(runs):
+def cell(law: str, servers: int, kind: str, count: int, loads: Sequence[float], runs: range, seed: int) -> dict[str, str]:
+    """A letter for each run and rule: s stable, u unstable, d undecided. The runs take the loads in turn."""
+    answers = dict.fromkeys(RULES, "")
+    for run in runs:
         load = loads[run % len(loads)]
         rng = np.random.default_rng([seed, run, count, servers, SERVICES.index(law), KINDS.index(kind), round(1000 * load)])
         arrival = arrivals(kind, count, rng)
         service = services(law, count, rng) * load * servers
         start = starts(arrival, service, servers)
         for rule, answer in RULES.items():
-            key = rule, answer(arrival, start, start + service)
-            answers[key] = answers.get(key, 0) + 1
-            answers[load, *key] = answers.get((load, *key), 0) + 1
+            answers[rule] += LETTERS[answer(arrival, start, start + service)]
     return answers
+
+
+def logged(path: Path | None) -> dict[tuple[Any, ...], dict[str, str]]:
+    """The answers of earlier commands: {(seed, side, law, servers, kind, arrivals): {rule: letters}}."""
+    cells: dict[tuple[Any, ...], dict[str, str]] = {}
+    for line in path.read_text().splitlines() if path and path.exists() else ():
+        entry = json.loads(line)
+        cells[tuple(entry["cell"])] = entry["answers"]
+    return cells
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -139,32 +149,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--services", nargs="+", default=SERVICES, choices=SERVICES, help="Laws of services.")
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, help="Kinds of arrivals.")
     parser.add_argument("--seed", type=int, default=1, help="Seed of all runs.")
+    parser.add_argument("--log", type=Path, help="File of the answers, to continue with the same or more runs.")
     options = parser.parse_args(arguments)
     totals: dict[tuple[str, str, str], list[int]] = {}
     worst: dict[tuple[str, str], tuple[float, str]] = {}
+    cells = logged(options.log)
     for count in options.arrivals:
         for law, servers, kind in itertools.product(options.services, SERVERS, options.kinds):
-            for wrong, right, loads in (("unstable", "stable", BELOW), ("stable", "unstable", ABOVE)):
-                answers = cell(law, servers, kind, count, loads, options.runs, options.seed)
-                name = f"{law}, {servers} servers, {kind}, {count:,}"
+            for side, wrong, right, loads in (("below", "u", "s", BELOW), ("above", "s", "u", ABOVE)):
+                # Answers of the log, and of runs that are not in it.
+                key = (options.seed, side, law, servers, kind, count)
+                answers = cells.get(key, dict.fromkeys(RULES, ""))
+                done = len(answers["packenv"])
+                if done < options.runs:
+                    new = cell(law, servers, kind, count, loads, range(done, options.runs), options.seed)
+                    answers = {rule: answers[rule] + new[rule] for rule in RULES}
+                    if options.log:
+                        with options.log.open("a") as file:
+                            file.write(json.dumps({"cell": key, "answers": answers}) + "\n")
+                # Wrong answers, right ones and runs of each group.
                 groups = ["all", law, f"{servers} servers", kind, f"{count:,} arrivals"]
                 for rule in RULES:
-                    found = [answers.get((rule, wrong), 0), answers.get((rule, right), 0), options.runs]
-                    if kind == "poisson" and law in SERVICES[:2] and count == 6_000:
-                        at = [answers.get((1.2, rule, answer), 0) for answer in ("stable", "unstable", "undecided")]
-                        add(totals, ("6,000 arrivals, light tails, load 1.2", rule, wrong), [at[0], at[1], sum(at)])
+                    letters = answers[rule][: options.runs]
                     for group in groups:
-                        add(totals, (group, rule, wrong), found)
-                    worst[rule, wrong] = max(worst.get((rule, wrong), (0.0, "")), (found[0] / options.runs, name))
-        runs = 2 * totals["all", "packenv", "stable"][2]
+                        add(totals, (group, rule, side), letters, wrong, right)
+                    if kind == "poisson" and law in SERVICES[:2] and count == 6_000:
+                        at = letters[loads.index(1.2) :: len(loads)] if 1.2 in loads else ""
+                        add(totals, ("6,000 arrivals, light tails, load 1.2", rule, side), at, wrong, right)
+                    share_and_cell = letters.count(wrong) / len(letters), f"{law}, {servers} servers, {kind}, {count:,}"
+                    worst[rule, side] = max(worst.get((rule, side), (0.0, "")), share_and_cell)
+        runs = 2 * totals["all", "packenv", "below"][2]
         print(f"\nUp to {count:,} arrivals, {runs:,} runs, {time.process_time():.0f} s of processor\n")
         print(table_of(totals), flush=True)
-        for (rule, wrong), (share, name) in worst.items():
-            print(f"worst cell of {rule}, called {wrong}: {share:.1%}, {name}", flush=True)
+        for (rule, side), (share, name) in worst.items():
+            print(f"worst cell of {rule}, load {side} 1: {share:.1%} wrong, {name}", flush=True)
 
 
-def add(totals: dict[tuple[str, str, str], list[int]], key: tuple[str, str, str], numbers: Sequence[int]) -> None:
+def add(totals: dict[tuple[str, str, str], list[int]], key: tuple[str, str, str], letters: str, wrong: str, right: str) -> None:
     """Add to the wrong answers, the right ones and the runs of a group."""
+    numbers = letters.count(wrong), letters.count(right), len(letters)
     totals[key] = [a + b for a, b in zip(totals.get(key, [0, 0, 0]), numbers, strict=True)]
 
 
@@ -175,7 +198,7 @@ def table_of(totals: dict[tuple[str, str, str], list[int]]) -> str:
     for group in dict.fromkeys(group for group, _, _ in totals):
         cells = []
         for rule in RULES:
-            below, above = (totals[group, rule, side] for side in ("unstable", "stable"))
+            below, above = (totals[group, rule, side] for side in ("below", "above"))
             shares = below[0] / max(below[2], 1), above[0] / max(above[2], 1)
             decided = sum(below[:2] + above[:2]) / (below[2] + above[2])
             cells += [f"{shares[0]:.2%}", f"{shares[1]:.2%}", f"{decided:.0%}"]

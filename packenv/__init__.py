@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from packenv.live.scheduler import Scheduler as Scheduler
     from packenv.planning.pair import compare as compare
     from packenv.planning.plan import plan as plan
-    from packenv.planning.plan_servers import plan_servers as plan_servers
+    from packenv.planning.plan import plan_servers as plan_servers
     from packenv.planning.server_plans import ServerPlans as ServerPlans
     from packenv.policy import Setting as Setting
     from packenv.policy import completes as completes

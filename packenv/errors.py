@@ -24,6 +24,17 @@ class RowError(InputError):
         return f"row {self.row}: {self.problem}"
 
 
+class CommandError(InputError):
+    """Bad input, with commands that work in its place."""
+
+    def __init__(self, problem: str, *commands: str) -> None:
+        super().__init__(problem, *commands)
+        self.problem, self.commands = problem, commands
+
+    def __str__(self) -> str:
+        return "\n".join([f"{' '.join(self.problem.split())}. This works:", *self.commands])
+
+
 class ArgumentError(InputError):
     """Bad arguments of a function, in backticks.
 

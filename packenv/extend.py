@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from packenv.cli.options.workload import workload_from as workload_from
     from packenv.cli.outputs import Outputs as Outputs
     from packenv.cli.outputs import output_options as output_options
-    from packenv.cli.plan.answers import print_refused as print_refused
+    from packenv.cli.plan import print_refused as print_refused
     from packenv.cli.tables import print_notes as print_notes
     from packenv.cli.tables import text_console as text_console
     from packenv.cluster.build import build as build
@@ -173,9 +173,9 @@ if TYPE_CHECKING:
     from packenv.planning.goals import share_of as share_of
     from packenv.planning.plan import Say as Say
     from packenv.planning.plan import plan_all as plan_all
+    from packenv.planning.request import open_goals as open_goals
     from packenv.planning.search import NoneMeets as NoneMeets
     from packenv.planning.search import least_from as least_from
-    from packenv.planning.server_plans import open_goals as open_goals
     from packenv.planning.trials import AskRuns as AskRuns
     from packenv.planning.trials import Trial as Trial
     from packenv.planning.trials import is_met as is_met

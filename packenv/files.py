@@ -54,7 +54,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     final = Path(path)
     if final.exists() or final.is_symlink():
-        raise InputError(f"{final}: there is something of this name already")
+        raise InputError(f"{final}: exists already: choose another name")
     make_folder(final.absolute().parent)
     with _write_errors(final):
         temporary = Path(tempfile.mkdtemp(prefix=".", suffix=f"-{final.name}", dir=final.absolute().parent))

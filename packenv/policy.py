@@ -229,7 +229,7 @@ def _value(text: str, kind: Any, parameter: str) -> Any:
 def name_of(policy: Any) -> str:
     """Return a policy's name without defaults, `vqs:J=5`. InputError for classes."""
     if inspect.isclass(policy):
-        raise InputError(f"{policy.__name__} is a class: pass a policy of it, {policy.__name__}()")
+        raise InputError(f"{policy.__name__} is a class: pass an object, {policy.__name__}()")
     if isinstance(getattr(policy, "name", None), str):
         return str(policy.name)
     kind = type(policy)

@@ -63,7 +63,7 @@ def result_of(
     # The verdict needs the waiting size in largest servers.
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
-    delays = _delays(cluster, table)
+    delays, started = _delays(cluster, table), int(head["delay_count"])  # of measured tasks
     return Result(
         policy=policy,
         **workload.record,
@@ -79,13 +79,14 @@ def result_of(
         mean_queue=int(head["queue_sum"]) / measured if measured else None,
         max_queue=int(head["queue_max"]) if measured else None,
         mean_waiting_size=float(head["size_sum"]) / measured / UNIT * workload.servers.size_unit if measured else None,
-        mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
+        mean_delay=int(head["delay_sum"]) / started if started else None,
         delay_p50=delays.quantile(0.5),
         delay_p90=delays.quantile(0.9),
         delay_p95=delays.quantile(0.95),
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
-        max_delay=int(head["delay_max"]) if head["delay_count"] else None,
+        max_delay=int(head["delay_max"]) if started else None,
+        mean_response=int(head["response_sum"]) / started if started and not head["postponed"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,
@@ -104,10 +105,9 @@ def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
         return None
     names = ("size",) if workload.D == 1 else workload.resource_names
     counts = dict(zip((*names, *OTHER_REASONS), cluster.measures.rejected[0].tolist(), strict=True))
-    of_devices, several, gang = OTHER_REASONS[:2], OTHER_REASONS[2:3], OTHER_REASONS[3:]
-    unused = (of_devices[:1] if workload.has_devices else of_devices) + (several if workload.D == 1 else ())
-    unused += () if workload.has_gangs else gang
-    return {reason: count for reason, count in counts.items() if count or reason not in unused}
+    possible = {*names, *(["kind"] if workload.has_devices else []), *(["several"] if workload.D > 1 else [])}
+    possible |= {"gang"} if workload.has_gangs else set()
+    return {reason: count for reason, count in counts.items() if count or reason in possible}
 
 
 def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
@@ -185,7 +185,7 @@ def simulate(
     if warmup < 0 or (warmup >= horizon and not drain):
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
-        raise InputError(f"slowdown_bound is a number of seconds above 0, not {slowdown_bound}")
+        raise InputError(f"slowdown_bound must be a number of seconds above 0, not {slowdown_bound}")
 
     # The cluster and the policy's state before slot 0.
     records = schedule or table is not None or (slowdown_bound is not None and backlog is None)
@@ -227,7 +227,8 @@ def simulate(
     if backlog is None and (table is not None or slowdown_bound is not None):
         bound = (slowdown_bound or SLOWDOWN_BOUND) / (workload.slot_seconds or 1.0)
         jobs = workload.jobs_table(seed, max(len(starts.start), 1)) if table is None else table
-        result = replace(result, response=response_times(jobs, starts, result.warmup, bound))
+        response = response_times(jobs, starts, result.warmup, bound)
+        result = replace(result, response=response, mean_response=None if response is None else response.mean_response)
     remark_of = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
     remark = remark_of(state) if remark_of is not None else None
     result = replace(result, data=data_locality(workload, starts), remark=remark, played=offered)
@@ -291,15 +292,15 @@ def _check_able(policy: Any, needs: Needs, workload: Workload, as_it_is: bool) -
         amount = "" if as_it_is else "; --one-amount (devices=False) counts a server's GPUs as one amount"
         raise InputError(f"{name_of(policy)} does not look for room on devices{amount}")
     if workload.has_gangs and not needs.gangs:
-        alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start by itself"
+        alone = "" if as_it_is else "; --one-by-one (gangs=False) lets each start alone"
         raise InputError(f"{name_of(policy)} does not start the tasks of a gang together: {WITH_GANGS}{alone}")
 
 
 def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | None) -> None:
     if backlog is not None:
-        raise ArgumentError("`reject` leaves nothing waiting: no `backlog` goes with it")
+        raise ArgumentError("`backlog` does not go with `reject`, which leaves nothing waiting")
     if not needs.rejects:
-        raise ArgumentError(f"{name_of(policy)} keeps a record of waiting tasks: `reject` does not go with it")
+        raise ArgumentError(f"{name_of(policy)} records waiting tasks: `reject` does not go with it")
     jobs = workload.jobs
     if jobs is not None and (jobs.predecessors is not None or jobs.phase is not None):
         raise ArgumentError(f"`reject`: in {workload.name} tasks wait for others, which might be lost")
@@ -308,19 +309,19 @@ def _check_reject(policy: Any, needs: Needs, workload: Workload, backlog: int | 
 def _check_backlog(policy: Any, backlog: int, workload: Workload, table: Jobs | None, waiting_limit: int) -> None:
     """Raise InputError for a backlog with tables, gangs, or all-knowing policies (`table`)."""
     if workload.jobs is not None:
-        raise InputError(f"a backlog goes with random workloads: the tasks of {workload.name} come when its table says")
+        raise InputError(f"a backlog needs a random workload: the tasks of {workload.name} have fixed arrival times")
     if not 1 <= backlog <= waiting_limit:
         raise InputError(f"backlog must lie between 1 and {waiting_limit}, the most that may wait, not {backlog}")
     if workload.has_gangs:
-        raise ArgumentError("`backlog` lets single tasks arrive: no gangs go with it")
+        raise ArgumentError("`backlog` does not go with gangs")
     if table is not None:
-        raise InputError(f"{name_of(policy)} knows all tasks beforehand: no backlog goes with it")
+        raise InputError(f"{name_of(policy)} knows all tasks in advance: backlog does not go with it")
 
 
 def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
     if slots is None:
         if workload.jobs is None:
-            raise InputError(f"workload {workload.name} has no last arrival: say how many slots to simulate")
+            raise InputError(f"workload {workload.name} has no last arrival: give the number of slots")
         return int(workload.jobs.arrival[-1]) + 1
     if slots < 1:
         raise InputError(f"slots must be at least 1, not {slots}")

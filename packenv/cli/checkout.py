@@ -27,7 +27,7 @@ def __getattr__(name: str) -> click.Command:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not ROOT.joinpath(*MODULES[name].split(".")).with_suffix(".py").is_file():
         raise InputError(
-            f"{name} runs the folder experiments of a checkout, and {ROOT} has none: clone packenv, and make install"
+            f"{name} needs the folder experiments of a clone, and {ROOT} has none: clone packenv and run make install"
         )
     if sys.path[:1] != [str(ROOT)]:
         sys.path.insert(0, str(ROOT))  # before a folder of the user with the same name

@@ -85,7 +85,7 @@ def machine_code() -> dict[str, Any]:
     cache, seconds = cache_health(), compiler_seconds()
     problems = []
     if not cache.writable:
-        problems.append(f"{cache.folder} cannot be written: every process compiles anew; set PACKENV_CACHE to a folder of yours")
+        problems.append(f"{cache.folder} cannot be written: every process compiles again; set PACKENV_CACHE to a writable folder")
     if seconds > LONG:
         problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
     problems += [f"{requirement} is needed, not {version or 'there'}" for requirement, version in unmet(None)]
@@ -107,7 +107,7 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     other = [f"{name} {item['version']} ({', '.join(item['tested'])})" for name, item in findings["untested"].items()]
     tested = ("untested", f"{', '.join(other)}: tested versions in parentheses") if other else ("tested", "all of these versions")
     busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
-    reading = "" if memory["reading"] is None else f", of which reading a file may take {memory['reading'] / GB:.1f} GB"
+    reading = "" if memory["reading"] is None else f", with up to {memory['reading'] / GB:.1f} GB"
     return [
         ("packenv", f"{findings['packenv']} on Python {findings['python']}, {findings['system']}"),
         ("with", _listed(findings["required"])),

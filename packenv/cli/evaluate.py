@@ -108,7 +108,7 @@ def evaluate(
     def to_tensorboard(folder: str) -> None:
         for each in comparisons:
             at = contest_on(each.workload, 0, speedup=of_workload.speedup).name
-            at = at if backlog is None else f"{workload.name}, {backlog} kept waiting"
+            at = at if backlog is None else f"{workload.name}, {backlog} always waiting"
             for group in each.by_policy:
                 write_tensorboard(folder, at, group[0].policy, [*map(measured, group)])
 
@@ -174,10 +174,10 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
     clairvoyant = [name for name, policy in shown.items() if is_told_durations(policy, setting)]
     estimates = workload.jobs is not None and workload.jobs.estimate is not None
     durations = workload.provenance.estimates or f"{'estimated' if estimates else 'true'} durations"
-    lines = [f"told {durations}: {', '.join(clairvoyant)}"] if clairvoyant else []
+    lines = [f"policies that see {durations}: {', '.join(clairvoyant)}"] if clairvoyant else []
     for name, chosen in shown.items():
         if not estimates and asks_estimates(chosen):
-            of_table = "; --estimates exact shows it true durations" if workload.jobs is not None else ""
+            of_table = "; --estimates exact gives true durations" if workload.jobs is not None else ""
             lines.append(f"{name} needs estimates, and {workload.name} has none: it sees 0{of_table}")
         if hasattr(chosen, "notice"):
             lines += filter(None, [chosen.notice(setting)])

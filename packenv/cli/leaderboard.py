@@ -16,7 +16,7 @@ from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import MOST_REFUSALS, note_left_out
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import ArgumentError, CommandError, InputError
 from packenv.files import atomic_path
 from packenv.options.shared import ProcessOptions
 from packenv.options.verbs import LeaderboardOptions
@@ -84,7 +84,7 @@ def leaderboard(
     try:
         entries = entries_of(texts or DEFAULT_WORKLOADS, policies, options)
     except ArgumentError as error:
-        raise InputError(advised(texts, options.slots, error)) from None
+        raise advised(texts, options.slots, error) from None
     for entry in entries:
         note_left_out(entry.contest.workload)
     run_options, run_log = runs_in(where), RunLog(log)
@@ -105,8 +105,8 @@ def leaderboard(
         raise RunsFailed("some standings are missing, because runs failed (see above)")
 
 
-def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
-    """Return the message, with commands that work if a table is refused.
+def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> InputError:
+    """Return the error, with commands that work if a table is refused.
 
     Columns of a table are passed to `packenv trace convert`.
     """
@@ -117,14 +117,15 @@ def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> str:
             contest(text, slots)
         except ArgumentError as refused:
             if commands := _working_commands(text, slots, refused):
-                return f"{refused.of_options(advised=False)}; this works: {commands}"
+                return CommandError(refused.of_options(advised=False), *commands)
             source = source_and_settings(text)[0]
-            return refused.of_options().replace("--columns ", f"packenv trace convert {source} {_converted(source)} --columns ")
-    return error.of_options()
+            converting = f"packenv trace convert {source} {_converted(source)} --columns "
+            return InputError(refused.of_options().replace("--columns ", converting))
+    return InputError(error.of_options())
 
 
-def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None:
-    """Return the typed command with settings that fix `error`, or None.
+def _working_commands(text: str, slots: int, error: ArgumentError) -> list[str]:
+    """Return the typed command with settings that fix `error`, if any.
 
     A conversion that names columns may come first.
     """
@@ -135,7 +136,7 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None
     with TemporaryDirectory() as folder:
         for _ in range(MOST_REFUSALS):
             if not error.remedy:
-                return None
+                return []
             # Apply the remedy, to the conversion or to the settings.
             reading |= {key: value for key, value in error.remedy.items() if key in OF_CONVERSION}
             settings = {key: value for key, value in error.remedy.items() if key not in OF_CONVERSION}
@@ -152,17 +153,17 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> str | None
             except ArgumentError as another:
                 error = another
             except InputError:
-                return None
+                return []
             else:
                 break
         else:
-            return None
+            return []
     options = [word for key, value in reading.items() for word in (f"--{key.replace('_', '-')}", value)]
     new = f"{_converted(source) if reading else source}{behind}"
     words = [new if word == text else word for word in click.get_current_context().find_root().obj or []]
     converting = shlex.join(["packenv", "trace", "convert", source, _converted(source), *options])
     typed = shlex.join(["packenv", *words])
-    return f"{converting}; and then: {typed}" if reading else typed
+    return [converting, typed] if reading else [typed]
 
 
 def _converted(source: str) -> str:

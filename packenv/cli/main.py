@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -19,7 +20,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from packenv.cli.options.every_command import Context, limited
-from packenv.errors import ArgumentError, InputError, nearest
+from packenv.errors import ArgumentError, CommandError, InputError, nearest
 from packenv.plugins import COMMANDS as PLUGINS
 from packenv.plugins import OURS, entries, first_line, install_line, loaded
 
@@ -28,7 +29,7 @@ GROUPS = {
         "evaluate": ("evaluate:evaluate", "Compare policies on a workload or a trace."),
         "compare": ("compare:compare_command", "Decide whether a policy or cluster is worse than another (exit status)."),
         "leaderboard": ("leaderboard:leaderboard", "Rank policies and agents on many workloads."),
-        "plan": ("plan.command:plan", "Find how many servers meet your goals, and a lower bound."),
+        "plan": ("plan:plan", "Find how many servers meet your goals, and a lower bound."),
         "judge": ("judge:judge_command", "Find the fraction of ρ* that policies keep stable."),
         "verdict": ("verdict:verdict_command", "Decide from a log whether a system kept up with its arrivals."),
     },
@@ -229,7 +230,9 @@ def main(arguments: list[str] | None = None) -> Any:
             message = error.of_options()
         else:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        print(f"packenv: {' '.join(message.split())}", file=sys.stderr)
+        message = message if isinstance(error, CommandError) else " ".join(message.split())
+        message = re.sub(r"\S*/packenv-input-\w+/standard-input\.\w+", "standard input", message)
+        print(f"packenv: {message}", file=sys.stderr)
         sys.exit(BAD_INPUT)
 
 

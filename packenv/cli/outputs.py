@@ -87,7 +87,7 @@ def claim_standard_output(ctx: click.Context, result: str) -> None:
     """
     root = ctx.find_root()
     if TAKEN in root.meta:
-        raise InputError(f"standard output can have one of {root.meta[TAKEN][0]} and {result}")
+        raise InputError(f"standard output takes only one of {root.meta[TAKEN][0]} and {result}")
     root.meta[TAKEN] = result, sys.stdout
     root.with_resource(contextlib.redirect_stdout(sys.stderr))
 

@@ -181,7 +181,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     if statistics["in_snapshot"]:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
     whole = statistics["kept"] == statistics["rows"]
-    counts.append(f"all {statistics['kept']:,} kept" if whole else f"{statistics['kept']:,} kept, which can be simulated")
+    counts.append(f"{'all ' if whole else ''}{statistics['kept']:,} can be simulated")
     console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from packenv.cli.options.names import PATH
 from packenv.cli.options.of_fields import options_of
 from packenv.cli.outputs import Outputs, output_options
-from packenv.errors import ArgumentError, InputError
 from packenv.options.shared import parse_columns
 from packenv.options.verbs import VerdictOptions
 
@@ -30,15 +31,9 @@ def verdict_command(logs: tuple[str, ...], options: VerdictOptions, outputs: Out
         packenv verdict -
     """
     outputs.check()
-    from packenv.runs.verdict import judge_log, sustained
-    from packenv.workloads.traces.logs import read_logs
+    from packenv.runs.verdict import sustained
 
-    columns = parse_columns(options.columns)
-    try:
-        read = [log for path in logs for log in read_logs(path, columns, options.time_unit, options.partition)]
-    except ArgumentError as error:
-        raise InputError(error.of_options()) from None
-    verdicts = [judge_log(log, options.cycle) for log in read]
-    result = verdicts[0] if len(verdicts) == 1 else sustained(verdicts)
+    verdicts = sustained(logs, **asdict(options) | {"columns": parse_columns(options.columns)})
+    result = verdicts if len(verdicts.logs) > 1 else verdicts.logs[0]
     outputs.show(result)
     outputs.write(result)

@@ -47,6 +47,7 @@ def record_start(c: Cluster, i: int) -> None:
     if task.since >= head.warmup and not follows(c, i):
         delay = head.now - task.since
         head.delay_sum += delay
+        head.response_sum += task.slots - task.since
         head.delay_count += 1
         head.delay_max = max(head.delay_max, delay)
         if c.measures.delays.shape[1] > 0:

@@ -56,6 +56,7 @@ head_type = np.dtype(
         ("queue_max", "i8"),
         ("size_sum", "f8"),
         ("delay_sum", "i8"),
+        ("response_sum", "i8"),  # delays and services of the same tasks
         ("delay_count", "i8"),
         ("delay_max", "i8"),
         ("bin_slots", "i8"),  # width of a trajectory bin

@@ -8,6 +8,7 @@ from __future__ import annotations
 from packenv.cluster.devices import accepts, device_room, has_devices, read_devices
 from packenv.cluster.events import allocate_place, collect_due, free_place, next_event
 from packenv.cluster.in_service import complete, put_off
+from packenv.cluster.locality import can_read
 from packenv.cluster.measures import elapse
 from packenv.cluster.queue.by_demand import demand_of
 from packenv.cluster.queue.by_type import find_box
@@ -207,9 +208,9 @@ def order_freed(c: Cluster) -> None:
                 n += 1
 
 
-OTHER_REASONS = ("device", "kind", "several", "gang")
-"""Reasons besides the resources: devices whose sum is none of these, another kind of device, several things at once, and room for
-a whole gang."""
+OTHER_REASONS = ("device", "kind", "several", "gang", "network", "policy")
+"""Reasons besides the resources: devices whose sum is none of these, another kind of device, several things at once, room for a
+whole gang, links for reading data, and nothing: a server had room, but the policy did not start the task there."""
 
 
 @apart
@@ -226,24 +227,29 @@ def turn_away(c: Cluster) -> None:
 
 @compiled
 def missing(c: Cluster, i: int) -> int:
-    """Return the commonest single reason (resources + 2: several reasons)."""
+    """Return the most common single reason on the servers.
+
+    Ties go to the first. It is "policy" if any server has room, and "several" if no server has a single reason.
+    """
     resources = c.used.shape[1]
     counts = c.measures.lacking
     for reason in range(counts.shape[1]):
         counts[c.e, reason] = 0
     for server in range(c.server.shape[1]):
         counts[c.e, missing_on(c, i, server)] += 1
-    best = resources + 2
-    for reason in range(resources + 2):
-        if counts[c.e, reason] > (counts[c.e, best] if best < resources + 2 else 0):
-            best = reason
+    if counts[c.e, resources + 5] > 0:
+        return resources + 5
+    best, most = resources + 2, 0
+    for reason in range(resources + 5):
+        if reason != resources + 2 and counts[c.e, reason] > most:
+            best, most = reason, counts[c.e, reason]
     return best
 
 
 @compiled
 def missing_on(c: Cluster, i: int, server: int) -> int:
-    """Return a server's one reason, or resources + 2."""
-    resources, found, reason = c.used.shape[1], 0, c.used.shape[1] + 2
+    """Return a server's only reason, "several", or "policy" if it has room."""
+    resources, found, reason = c.used.shape[1], 0, c.used.shape[1] + 5
     total = c.source.devices.total if has_devices(c) else resources
     # the total of devices is no reason: devices are checked one by one
     for r in range(resources):
@@ -256,4 +262,6 @@ def missing_on(c: Cluster, i: int, server: int) -> int:
     if has_devices(c) and not accepts(c, i, server):
         found += 1
         reason = resources + 1
-    return reason if found == 1 else resources + 2
+    if found == 0 and not can_read(c, c.task[c.e, i].row, server):
+        reason = resources + 4
+    return reason if found <= 1 else resources + 2

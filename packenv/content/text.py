@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 NONE = "–"
 WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
@@ -64,6 +64,16 @@ def listed(names: Sequence[str]) -> str:
     """Join as `a`, `a and b`, `a, b and c`."""
     *front, last = names
     return f"{', '.join(front)} and {last}" if front else last
+
+
+def sentences(rows: Iterable[Mapping[str, str]], facts: Mapping[str, Any]) -> str:
+    """Write facts by templates: of each row the first whose conditions hold.
+
+    rows   templates by condition: names of facts that must be known, separated by blanks. An empty template writes nothing
+    facts  by name. None, False, 0 and empty texts are not known
+    """
+    chosen = (next((text for names, text in row.items() if all(facts.get(name) for name in names.split())), "") for row in rows)
+    return " ".join(text.format_map(facts) for text in chosen if text)
 
 
 def do_not_go(names: Sequence[str], what: str) -> str:

@@ -242,7 +242,7 @@ def layout(
 ) -> Layout:
     """Return Configuration's layout, for (L, D) units of capacity."""
     if not sizes.levels:
-        raise InputError("configurations are of the partition's types: Configuration has J, not types")
+        raise InputError("Configuration takes J, not types")
     maximal = one_of("configurations", configurations, SETS) == 1
     rules = ConfigurationRules(one_of("rule", rule, RULES), int(maximal))
     full = options.observation == "full"

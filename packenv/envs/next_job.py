@@ -353,7 +353,7 @@ def layout(
 ) -> Layout:
     """Return NextJob's layout, for (1, 1) units of capacity."""
     if sizes.servers != 1 or sizes.resources != 1:
-        raise InputError(f"NextJob is about one machine and one resource, not {sizes.servers} and {sizes.resources}")
+        raise InputError(f"NextJob needs one machine and one resource, not {sizes.servers} and {sizes.resources}")
     if not options.describes_actions:
         raise InputError(f"NextJob has the observations 'actions' and 'normalized', not {options.observation!r}")
     orders = [order_named(name, "NextJob") for name in ((order,) if isinstance(order, str) else order)]

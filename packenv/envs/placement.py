@@ -336,9 +336,9 @@ def checked_choices(choices: Any, types: int, starts: int, options: Options) -> 
     if not isinstance(choices, Sequence) or len(choices) != 2:
         raise InputError(f"choices must be a pair (servers, virtual queues of each) or None, not {choices!r}")
     if starts != LARGEST:
-        raise InputError("choices are of rule 'largest': with another rule, choices=None")
+        raise InputError("choices need rule 'largest': use choices=None with other rules")
     if not options.describes_actions:
-        raise InputError(f"observation {options.observation!r} does not say which servers are offered: with it, choices=None")
+        raise InputError(f"observation {options.observation!r} does not show the offered servers: use choices=None")
     whole("choices: servers", choices[0], 1, MOST_OFFERED)
     whole("choices: virtual queues", choices[1], 2, types)
     return int(choices[0]), int(choices[1])

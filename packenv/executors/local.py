@@ -28,7 +28,7 @@ SPAWN = multiprocessing.get_context("spawn")
 MOST = 61 if sys.platform == "win32" else 2**16  # as many as Windows can wait for
 SAFE_PATH = "PYTHONSAFEPATH"
 NEEDED = "other processes need what this script defines: "
-GUARD_IT, WRITE_IT = "put what it does below if __name__ == '__main__':", "Python reads it from {}: write it to a file"
+GUARD_IT, WRITE_IT = "put its code below if __name__ == '__main__':", "Python reads it from {}: write it to a file"
 NO_CHILDREN = "a worker of multiprocessing.Pool starts no processes: pass no `executor` there, or use concurrent.futures outside"
 _changing = threading.RLock()  # threads that start processes at the same time would put back each other's value
 
@@ -224,7 +224,7 @@ def executor(on: str | int = PROCESSES, processes: int | None = None) -> Executo
     """
     if isinstance(on, Integral) and not isinstance(on, bool):
         if processes is not None:
-            raise InputError(f"executor: {on} processes or processes={processes}: say one of them")
+            raise InputError(f"executor: {on} processes or processes={processes}: give one of them")
         return local_executor(int(on))
     if on == PROCESSES:
         return local_executor(processes)

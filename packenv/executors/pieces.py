@@ -110,7 +110,7 @@ def _outcomes(future: Future[list[Outcome]], piece: list[int], again: deque[list
     except InputError:
         raise
     except BrokenExecutor:
-        raise InputError("a process that did this work was ended from outside, or for want of memory") from None
+        raise InputError("a worker process was ended from outside, or ran out of memory") from None
     except Exception as error:
         if len(piece) == 1:
             return [Outcome(piece[0], None, error, 0.0)]

@@ -173,7 +173,7 @@ def _join(address: str, options: dict[str, Any]) -> None:
     except ValueError:
         host, port = None, None
     if not host or not port:
-        raise InputError(f"--on {address!r}: ray://HOST:PORT is wanted, for example ray://head:10001")
+        raise InputError(f"--on {address!r}: must be ray://HOST:PORT, such as ray://head:10001")
     ends, announced = time.monotonic() + PATIENCE, False
     while True:
         try:

@@ -24,11 +24,11 @@ def work(versions: tuple[str, str, str], data: bytes, references: list[Any]) -> 
     except ImportError as error:
         return OTHER, f"node {node} has no packenv, or not {versions[0]}: {error}"
     if local[0] != versions[0]:
-        return OTHER, f"node {node} has packenv {local[0]}, and {versions[0]} is wanted"
+        return OTHER, f"node {node} has packenv {local[0]}, not {versions[0]}"
     if local[1] != versions[1]:
-        return OTHER, f"node {node} has other sources of packenv {local[0]} than those that are wanted"
+        return OTHER, f"node {node} has other sources of packenv {local[0]} than this process"
     if local[2].rpartition(".")[0] != versions[2].rpartition(".")[0]:
-        return OTHER, f"node {node} has Python {local[2]}, and {versions[2]} is wanted"
+        return OTHER, f"node {node} has Python {local[2]}, not {versions[2]}"
 
     # Load the call, with its references to values of the cluster.
     class Loader(pickle.Unpickler):

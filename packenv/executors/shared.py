@@ -246,7 +246,7 @@ def _place_of(name: str) -> tuple[str, Path]:
     """Return a module's path below a folder, and its file."""
     file = file_of(name)
     if name == "__main__" or file is None:
-        raise InputError(f"what is defined in {name} cannot be sent to other machines: put it into a module, a file of its own")
+        raise InputError(f"code in {name} cannot be sent to other machines: move it into a module")
     if not file.endswith(".py"):
         raise InputError(f"module {name} is not a file of Python ({file}), and cannot be sent: install it on the other machines")
     within = name.replace(".", "/")
@@ -259,7 +259,7 @@ def _check_loaded(name: str, contents: bytes) -> None:
     except OSError:
         same = False
     if not same:
-        raise InputError(f"module {name} is loaded in another version where the work is done: start those processes anew")
+        raise InputError(f"module {name} has another version in the workers: restart them")
 
 
 Versions = tuple[str, str, str]

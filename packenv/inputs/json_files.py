@@ -68,14 +68,14 @@ def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
 def whole_number(value: Any) -> int:
     """Return a JSON whole number, or raise ValueError ("3", true, 2.5)."""
     if type(value) is not int:
-        raise ValueError(f"{excerpt(str(value))} is no whole number")
+        raise ValueError(f"{excerpt(str(value))} is not a whole number")
     return value
 
 
 def finite_number(value: Any) -> float:
     """Return a JSON number, or raise ValueError ("nan", true)."""
     if type(value) not in (int, float):
-        raise ValueError(f"{excerpt(str(value))} is no number")
+        raise ValueError(f"{excerpt(str(value))} is not a number")
     return float(value)
 
 
@@ -96,7 +96,7 @@ def _finite(text: str) -> float:
 
 
 def _no_constant(text: str) -> Any:
-    raise InputError(f"{text} is no number")
+    raise InputError(f"{text} is not a number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -36,8 +36,8 @@ class Memory:
         self.reserved += amount
         if self.reserved > self.limit:
             raise InputError(
-                f"{self.path}: too large: reading it needs more than {self.limit / GB:.3g} GB of memory; {VARIABLE}=GB says "
-                "how much it may take"
+                f"{self.path}: too large: reading it needs more than {self.limit / GB:.3g} GB of memory; set {VARIABLE}=GB "
+                "to allow more"
             )
 
 

@@ -87,7 +87,7 @@ def read_share(text: str | float) -> float:
     try:
         return read_number(stripped.removesuffix("%").rstrip()) / (100 if stripped.endswith("%") else 1)
     except InputError:
-        raise InputError(f"{excerpt(str(text))} is no share such as 0.05 or 5%") from None
+        raise InputError(f"{excerpt(str(text))} is not a share such as 0.05 or 5%") from None
 
 
 def exact(number: Exact, name: str) -> Fraction:
@@ -113,7 +113,7 @@ def read_quantity(text: str) -> Fraction:
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise InputError(f"{excerpt(text)} is no quantity such as 500m or 2Gi")
+        raise InputError(f"{excerpt(text)} is not a quantity such as 500m or 2Gi")
     number, exponent, suffix = match.groups()
     if exponent is not None:
         return Fraction(number) * Fraction(10) ** int(exponent)

@@ -188,7 +188,7 @@ class Evolution:
         if self.settings.start is not None:
             agent, kind = load_agent(self.settings.start), self.settings.environment
             if agent.definition.follows_jobs != find_definition(kind).follows_jobs:
-                raise InputError(f"{agent.name}: it learned in {agent.kind}, whose features are not those of {kind}")
+                raise InputError(f"{agent.name}: it learned in {agent.kind}, which has other features than {kind}")
             self.search.mean = as_vector(weights_of_agent(agent, self.settings.network, self.first, self.layout))
         line = None
         if self.settings.imitate is not None:

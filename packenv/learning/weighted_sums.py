@@ -37,7 +37,7 @@ def first_weights(kind: str, layout: Layout) -> Weights:
     if kind == "sum":
         return sums
     if layout.features.waiting is None:
-        raise ArgumentError("the varying network reads how many tasks wait, which the context does not say: choose `network` sum")
+        raise ArgumentError("the varying network needs the number of waiting tasks, not in the context: choose `network` sum")
     return sums | {"actor.per_waiting": np.zeros(features, np.float32)}
 
 

@@ -70,7 +70,7 @@ class Scheduler:
         names = tuple(resources) if resources is not None else None if law is None else law.resources
         known: Any = servers if servers is not None or law is None else law.servers
         if known is None:
-            raise InputError("say what the servers are: servers='5', '3x64:256' or a file")
+            raise InputError("give servers, such as '5', '3x64:256' or a file")
         cluster = as_servers(known, len(names or (0,)), names)
         if names is not None and len(names) != cluster.D:
             raise InputError(f"resources: {len(names)} names, and servers have {cluster.D} resources")

@@ -31,7 +31,7 @@ def tasks_of(source: Any, resources: Collection[str], slot_seconds: float) -> tu
     if room is None:
         return _slurm_tasks(Path(source), resources, slot_seconds), {}
     if not hasattr(room, "tasks_of"):
-        raise InputError(f"{source}: its reader does not say what runs where")
+        raise InputError(f"{source}: its reader has no running tasks")
     tasks, arguments = room.tasks_of(str(source))
     return tasks, arguments
 

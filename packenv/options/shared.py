@@ -38,7 +38,7 @@ def parse_columns(text: str | Mapping[str, str] | None) -> dict[str, str] | None
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(ours.strip() and equals and theirs.strip() for ours, equals, theirs in pairs):
         form = "submit_time_s=Submitted,duration_s=Elapsed,cpu=Cores"
-        raise ArgumentError(f"`columns` is of the form {form}, not {text!r}")
+        raise ArgumentError(f"`columns` must have the form {form}, not {text!r}")
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 

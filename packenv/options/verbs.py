@@ -65,7 +65,7 @@ class EvaluateOptions:
         if self.until is not None:
             until = read_share(self.until)
             if not 0 < until < 1:
-                raise ArgumentError(f"`until` is a share above 0 and below 1, such as 2%, not {self.until!r}")
+                raise ArgumentError(f"`until` must be a share above 0 and below 1, such as 2%, not {self.until!r}")
             object.__setattr__(self, "until", until)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from packenv.planning.kinds import Kinds, one_for_each_task, with_mix
 from packenv.planning.lower_bounds.cost_bound import CostBound, rounded
-from packenv.planning.search import Budget, NoneMeets, Search
+from packenv.planning.search import MOST_TRIED, Budget, NoneMeets, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.workloads.servers import MOST_SERVERS
 
@@ -68,7 +68,7 @@ class MixSearch:
         """
         best, thorough = self._cheapest(self._rounded_up())
         if not self.trials[best].trial.meets:
-            raise NoneMeets(self.search.never(self.trials[best].trial, ", the cheapest that meet the others,"))
+            raise NoneMeets(self.search.never(self.trials[best].trial, "Cheaper mixes miss other goals."))
         first = tuple(sorted(self.trials.values(), key=lambda mix: (mix.cost, mix.counts)))
         # Confirm on new seeds.
         if self.search.by_chance:
@@ -78,7 +78,7 @@ class MixSearch:
             dearer = self.kinds.total(confirmed) > self.kinds.total(best)
             best = self._one_kind(confirmed) if dearer else confirmed
             if not self.trials[best].trial.meets:
-                raise NoneMeets(self.search.never(self.trials[best].trial, ", the cheapest that meet the others,"))
+                raise NoneMeets(self.search.never(self.trials[best].trial, "Cheaper mixes miss other goals."))
         dropped = tuple(self._try(less) if less is not None and self._runs(less) else None for less in self._one_less(best))
         return MixPlan(self.search.name, self.trials[best], dropped, first, self.search.by_chance, thorough)
 
@@ -139,7 +139,7 @@ class MixSearch:
             if self.most is not None and self.kinds.total(mix(high)) >= self.kinds.total(self.most):
                 return self._doubled(self.most)
             if sum(mix(high)) > MOST_SERVERS:
-                raise NoneMeets(self.search.never(trial, ", the most that were tried,"))
+                raise NoneMeets(self.search.never(trial, MOST_TRIED))
         # Halve the interval.
         while high - low > FINEST_STEP * low and mix(low) != mix(high):
             middle = (low + high) / 2
@@ -154,10 +154,10 @@ class MixSearch:
         jobs = self.search.workload.jobs
         while not self._enough(counts):
             if jobs is None or all(count == 0 or count >= len(jobs) for count in counts):
-                each = "of each kind one" if jobs is not None and sum(counts) > len(jobs) else "one"
-                raise NoneMeets(self.search.never(self._try(counts).trial, f", {each} for each task,"))
+                each = " of each kind" if jobs is not None and sum(counts) > len(jobs) else ""
+                raise NoneMeets(self.search.never(self._try(counts).trial, f"That is one machine{each} for each task."))
             if 2 * sum(counts) > MOST_SERVERS:
-                raise NoneMeets(self.search.never(self._try(counts).trial, ", the most that were tried,"))
+                raise NoneMeets(self.search.never(self._try(counts).trial, MOST_TRIED))
             counts = self.most = _times(counts, 2)
         return counts
 
@@ -230,7 +230,7 @@ class MixSearch:
         while not self._enough(counts):
             trial = self._check(counts)
             if self.most is not None and self.kinds.total(counts) > self.kinds.total(self.most):
-                raise NoneMeets(self.search.never(trial, ", which cost more than one for each task,"))
+                raise NoneMeets(self.search.never(trial, "That costs more than one machine for each task."))
             more = sorted(range(len(counts)), key=lambda g: (self.kinds.cost[g], g))
             counts = next(
                 (mix for g in more if self._enough(mix := _changed(counts, g, 1))), _changed(counts, self._main(counts), 1)

@@ -36,6 +36,29 @@ NOT_WORSE, WORSE, OPEN = "not worse", "worse", "not decided"
 STATUS = {NOT_WORSE: 0, WORSE: 1, OPEN: 3}
 """Exit status of `packenv compare`."""
 
+RATIO = "the {measure} with {first} is {ratio} times that with {second}"
+BOTH = "the {measure} is {above} with {first} and {below} with {second}"
+MISSING = "the {measure} with {unknown} is not known. In some run nothing was measured, or not all jobs ended"
+STOPS = {
+    "first unstable": (WORSE, "{trouble}, and not with {second}"),
+    "second unstable": (NOT_WORSE, "{other_trouble}, and not with {first}"),
+    "both stop": (OPEN, "{trouble}, and {other_trouble}"),
+}
+REASONS = STOPS | {
+    "first unknown": (WORSE, MISSING),
+    "second unknown": (NOT_WORSE, MISSING),
+    "unknown": (OPEN, MISSING),
+    "first zero": (NOT_WORSE, BOTH),
+    "second zero": (WORSE, BOTH),
+    "zero": (OPEN, BOTH),
+    "one seed": (OPEN, RATIO + ", with one seed"),
+    "below": (NOT_WORSE, RATIO + ". At most {limit:g} is allowed"),
+    "above": (WORSE, RATIO + ". At most {limit:g} is allowed"),
+    "within": (OPEN, RATIO + ". The limit {limit:g} lies within the interval"),
+}
+"""Verdict and reason of each case."""
+GROWING = ". With both the queue grows without end, and its growth is compared"
+
 
 @dataclass(frozen=True)
 class Side:
@@ -116,67 +139,68 @@ class Pair(Showable):
 
     @property
     def _judged(self) -> tuple[str, str]:
+        """Verdict and reason: by stability, then by the ratio of the means."""
         first, second = self.first, self.second
-        unstable = [side.name for side in (first, second) if side.stability == UNSTABLE]
-        if unstable == [first.name] and second.stability in (STABLE, None):
-            return WORSE, f"{first.trouble}, and not with {second.name}"
-        if unstable == [second.name] and first.stability in (STABLE, None):
-            return NOT_WORSE, f"{second.trouble}, and not with {first.name}"
-        if len(unstable) == 2 and first.workload.jobs is not None:
-            return OPEN, f"{first.trouble}, and {second.trouble}"
-        growing = "; with both the queue grows without end: how fast is compared" if len(unstable) == 2 else ""
-        verdict, reason = self._by_ratio()
-        return verdict, reason + growing
+        facts = {"first": first.name, "second": second.name, "measure": self.measure.title, "limit": 1 + self.margin}
+        facts |= {"trouble": first.trouble, "other_trouble": second.trouble}
+        unstable = [side.stability == UNSTABLE for side in (first, second)]
+        known = [side.stability in (STABLE, None) for side in (first, second)]
+        if all(unstable) and first.workload.jobs is not None:
+            case = "both stop"
+        elif (unstable[0] and known[1]) or (unstable[1] and known[0]):
+            case = "first unstable" if unstable[0] else "second unstable"
+        else:
+            case, of_ratio = self._by_ratio()
+            facts |= of_ratio
+        verdict, reason = REASONS[case]
+        growing = case not in STOPS and all(unstable)
+        return verdict, reason.format_map(facts) + (GROWING if growing else "")
 
-    def _by_ratio(self) -> tuple[str, str]:
+    def _by_ratio(self) -> tuple[str, dict[str, Any]]:
+        """Return the case of REASONS, and its facts."""
         above, below = (mean_of(side.values) for side in (self.first, self.second))
-        what = f"the {self.measure.title}"
         if above is None or below is None:
-            verdict = WORSE if below is not None else OPEN if above is None else NOT_WORSE
             unknown = [side.name for side, mean in ((self.first, above), (self.second, below)) if mean is None]
-            return verdict, f"{what} with {listed(unknown)} is not known: in some run nothing was measured, or not all jobs ended"
+            case = "first unknown" if below is not None else "unknown" if above is None else "second unknown"
+            return case, {"unknown": listed(unknown)}
         if below == 0 or above == 0:
             low = interval(self.first.values, doubt_at(self.looks)).low if self.by_chance else above
-            verdict = NOT_WORSE if above == 0 else WORSE if low is not None and low > 0 else OPEN
-            return verdict, f"{what} is {number(above)} with {self.first.name} and {number(below)} with {self.second.name}"
+            case = "first zero" if above == 0 else "second zero" if low is not None and low > 0 else "zero"
+            return case, {"above": number(above), "below": number(below)}
         ratio, limit = self.ratio, 1 + self.margin
         low, high = (ratio.mean if end is None else end for end in ratio[1:])
         assert low is not None and high is not None
-        reason = f"{what} with {self.first.name} is {ratio} times that with {self.second.name}"
-        if self.by_chance and ratio.low is None:
-            return OPEN, f"{reason}, of one seed"
-        if high <= limit:
-            return NOT_WORSE, f"{reason}, at most {limit:g} is allowed"
-        if low > limit:
-            return WORSE, f"{reason}, and at most {limit:g} is allowed"
-        return OPEN, f"{reason}, and at most {limit:g} is allowed, which lies within"
+        one_seed = self.by_chance and ratio.low is None
+        case = "one seed" if one_seed else "below" if high <= limit else "above" if low > limit else "within"
+        return case, {"ratio": ratio}
+
+    def _measures(self) -> list[str]:
+        """Return the measure of each side, with its interval."""
+        slot = (self.first.workload.shown_slot if self.measure.is_time else None) or 1.0
+        values = [[None if value is None else value * slot for value in side.values] for side in (self.first, self.second)]
+        return [estimate(*mean_and_half(of_side)) for of_side in values]
 
     def facts(self) -> list[tuple[str, str]]:
         """Return headings and texts of the comparison."""
-        slot = self.first.workload.shown_slot if self.measure.is_time else None
-        unit = (" seconds" if slot else " slots") if self.measure.is_time else ""
-        means = []
-        for side in (self.first, self.second):
-            values = [None if value is None else value * (slot or 1.0) for value in side.values]
+        facts, unit = [], self.measure.unit(self.first.workload.shown_slot)
+        for side, measure in zip((self.first, self.second), self._measures(), strict=True):
             stability = f"{side.stability}, " if side.stability is not None else ""
-            means.append((side.name, f"{stability}{self.measure.title} {estimate(*mean_and_half(values))}{unit}"))
-        return [*means, ("verdict", f"{self.verdict}: {self.reason}")]
+            facts.append((side.name, f"{stability}{self.measure.title} {measure}{unit}"))
+        return [*facts, ("verdict", f"{self.verdict}: {self.reason}")]
 
     @property
     def title(self) -> str:
         seeds = counted(max(len(self.first.runs), len(self.second.runs)), "seed") if self.by_chance else "one run"
-        return f"{self.first.name} beside {self.second.name} on {self.first.workload.label}, {seeds}"
+        return f"{self.first.name} and {self.second.name} on {self.first.workload.label}, {seeds}"
 
     def tables(self) -> list[Table]:
         """Return a row for each side: its measure and its stability."""
-        slot = self.first.workload.shown_slot if self.measure.is_time else None
-        unit = (" (s)" if slot else " (slots)") if self.measure.is_time else ""
-        stream = self.first.workload.jobs is None
+        unit, stream = self.measure.unit(self.first.workload.shown_slot).strip(), self.first.workload.jobs is None
+        unit = f" ({unit.replace('seconds', 's')})" if unit else ""
         columns = [Column(""), Column(f"{self.measure.title}{unit}", numeric=True)]
         table = Table(self.title, [*columns, Column("verdict")] if stream else columns)
-        for side in (self.first, self.second):
-            values = [None if value is None else value * (slot or 1.0) for value in side.values]
-            table.add(side.name, estimate(*mean_and_half(values)), *([side.stability or ""] if stream else []))
+        for side, measure in zip((self.first, self.second), self._measures(), strict=True):
+            table.add(side.name, measure, *([side.stability or ""] if stream else []))
         return [table]
 
     def footnotes(self) -> list[str]:
@@ -253,9 +277,9 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
     """
     margin, seeds, time = options.margin, options.seeds, options.time
     if not 0 <= margin < math.inf:
-        raise ArgumentError(f"`margin` is a share of at least 0, such as 0.05, not {margin:g}")
+        raise ArgumentError(f"`margin` must be a share of at least 0, such as 0.05, not {margin:g}")
     if not 0 < time < math.inf or seeds < 1:
-        raise ArgumentError(f"`time` is a number of seconds above 0 and `seeds` at least 1, not {time:g} and {seeds}")
+        raise ArgumentError(f"`time` must be a number of seconds above 0 and `seeds` at least 1, not {time:g} and {seeds}")
     # Two policies on one workload, or one policy on two sets of servers.
     of_servers = [is_servers(side) for side in (first, second)]
     if any(of_servers) and not all(of_servers):
@@ -269,7 +293,7 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
     for side_policy in policies:
         find_policy(side_policy) if isinstance(side_policy, str) else None
     if names[0] == names[1]:
-        raise InputError(f"both are {names[0]}")
+        raise InputError(f"both sides are {names[0]}")
     goal = measure_of(options.measure or default_measure(workloads[0], options.slots))
     check_goals([goal], workloads[0])
     chance = [len(seeds_for(side_policy, side, range(2))) > 1 for side_policy, side in zip(policies, workloads, strict=True)]

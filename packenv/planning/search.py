@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from packenv.content.text import counted
+from packenv.content.text import counted, sentences
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
 from packenv.planning.trials import AskRuns, RunValues, Trial, is_met, mean_of, run_values
@@ -30,6 +30,28 @@ MOST_TASKS, MOST_TIMES = 20_000_000, 12
 """Limit on additional runs while noise leaves an answer open: tasks, or multiples of the seeds, whichever is more."""
 
 CLOSE = 1e-9  # for floats
+MOST_TRIED = f"More than {MOST_SERVERS:,} servers are not tried."
+
+NEVER = (
+    {
+        "added": "{policy}: no number of added servers of capacity {added} meets {goal!r}.",
+        "goal": "{policy}: no number of servers meets {goal!r}.",
+        "": "{policy}: no number of servers keeps the queue stable.",
+    },
+    {
+        "stopped": "With {servers} {stopped}.",
+        "goal": "With {servers} the {title} is {value}.",
+        "": "With {servers} the queue grows without end.",
+    },
+    {"reason": "{reason}"},
+    {"used": "More than {used:,} are used too little under every policy."},
+    {"large": "{large} only existing servers, and others may wait behind them: try a larger kind."},
+)
+CONTRADICTION = (
+    {"": "{policy}: no number of servers meets all goals."},
+    {"exist": "{exist:,} exist.", "more": "At least {more:,} more are needed.", "": "At least {bound:,} are needed."},
+    {"": "More than {used:,} are used too little under every policy."},
+)
 
 Enough = Callable[[int], bool]
 Check = Callable[[int], None]
@@ -94,7 +116,7 @@ class Search:
         servers = min(trial.servers for trial in trials if self.enough(trial))
         by_number = {trial.servers: trial for trial in trials}
         if self.underused(by_number[servers]):
-            raise NoneMeets(self.never(by_number[servers], ", the fewest for the others,"))
+            raise NoneMeets(self.never(by_number[servers], "Fewer servers miss other goals."))
         if not self.by_chance:
             return Plan(self.name, servers, by_number[servers], by_number.get(servers - 1), trials, fresh=False)
         budget = self.budget()
@@ -117,11 +139,6 @@ class Search:
     def most(self) -> int:
         """Largest number of servers tried: one more for each task of a table."""
         return MOST_SERVERS if self.workload.jobs is None else min(MOST_SERVERS, self.there + len(self.workload.jobs))
-
-    @property
-    def most_servers_phrase(self) -> str:
-        one_each = self.workload.jobs is not None and self.there + len(self.workload.jobs) <= MOST_SERVERS
-        return f", one {'more ' if self.there else ''}for each task," if one_each else ", the most that were tried,"
 
     def seeds_of(self, seeds: range) -> list[int]:
         return seeds_for(self.policy, self.workload, seeds)
@@ -156,10 +173,8 @@ class Search:
         """
         used = most_used(self.workload, self.goals, self.there)
         if bound > used:
-            more = bound - self.there
-            needed = f"{more:,} more are needed" if self.there and more else f"{bound:,} are needed"
-            needed = f"{bound:,} are there" if self.there == bound else f"at least {needed}"
-            raise NoneMeets(f"{self.name}: no number of servers will do: {needed}, {underused_phrase(used)}")
+            facts = {"exist": self.there == bound and bound, "more": self.there and bound - self.there, "bound": bound}
+            raise NoneMeets(sentences(CONTRADICTION, {"policy": self.name, "used": used} | facts))
         cache = _TrialCache(self, at, used)
         least_up(bound, cache.most, cache.enough, cache.check)
         return tuple(cache.trials[servers] for servers in sorted(cache.trials))
@@ -174,7 +189,7 @@ class Search:
         least = least_from(servers, bound, cache.most, cache.enough, cache.check)
         trials = cache.trials
         if not trials[least].meets:
-            raise NoneMeets(self.never(trials[least], ", the fewest for the others with other seeds,"))
+            raise NoneMeets(self.never(trials[least], "Fewer servers miss other goals, with other seeds."))
         # Move both ends outwards until noise leaves neither open.
         low, high, step = least - 1, least, 1
         while low >= bound and (cache.enough(low) or self.open(trials[low])):
@@ -194,17 +209,14 @@ class Search:
         return least_from(servers, bound, cache.most, cache.enough, cache.check)
 
     def why_hopeless(self, trial: Trial, halves: Iterable[Trial]) -> str | None:
-        """Return why no larger number is enough if this one is not.
+        """Return why no larger number is enough, None if one may be.
 
-        The text is for `never`, None if a larger one may be enough. `halves`: trials of at most half the servers. If the queue
-        is the same as with half, tasks wait for something other than servers.
+        `halves`: trials of at most half the servers. If the queue is the same, tasks wait for something other than servers.
         """
         if trial.stable and not trial.queued:
-            return ", where no task waits,"
+            return "No task waits."
         same = next((half for half in halves if trial.stable and half.stable and trial.same_queue(half)), None)
-        if same is not None:
-            return f", whose queue is that of {same.servers:,},"
-        return None
+        return None if same is None else f"The queue is the same with {counted(same.servers, 'server')}."
 
     def underused(self, trial: Trial) -> bool:
         """Return whether a goal on the utilisation is certainly missed."""
@@ -258,31 +270,27 @@ class Search:
         stable, settled = stopped is None and verdict != UNSTABLE, verdict != UNDECIDED
         return Trial(len(workload.servers), values, stable, queued, met, queues, pooled, decided, settled, stopped)
 
-    def never(self, trial: Trial, why: str) -> str:
+    def never(self, trial: Trial, reason: str, used: int | None = None) -> str:
+        """Return that no number of servers meets the goals, by a trial and a reason."""
         missed = ((goal, trial.value(n)) for n, goal in enumerate(self.goals) if not trial.met[n])
-        goal, value = next(iter(itertools.chain(missed, [(None, None)])))
-        if goal is None:
-            return f"{self.name}: no number of servers will do: with {trial.servers:,} servers{why} it is unstable"
-        slot = self.workload.shown_slot
-        measured = "not known" if value is None else f"{value * goal.scale(slot):,.4g}{goal.unit(slot)}"
-        with_these = f"with {trial.servers:,} servers{why} " + (trial.stopped or f"the {goal.title} is {measured}")
-        return f"{self.name}: no number of servers {self._added}meets {goal.text!r}: {with_these}{self._too_large}"
+        goal, value = next(missed, (None, None))
+        facts = {"policy": self.name, "servers": counted(trial.servers, "server"), "stopped": trial.stopped}
+        if goal is not None:
+            slot = self.workload.shown_slot
+            measured = "not known" if value is None else f"{value * goal.scale(slot):,.4g}{goal.unit(slot)}"
+            facts |= {"goal": goal.text, "title": goal.title, "value": measured, **self._added}
+        return sentences(NEVER, facts | {"reason": reason, "used": used})
 
     @property
-    def _added(self) -> str:
-        """Capacity of the servers, if they are added to others."""
-        return f"of capacity {self.workload.servers.only([self.there])} more ".replace("1x", "", 1) if self.there else ""
-
-    @property
-    def _too_large(self) -> str:
-        """Note on tasks that fit only the servers that exist anyway."""
-        jobs = self.workload.jobs
-        if not self.there or jobs is None:
-            return ""
-        servers = self.workload.servers.only([self.there])
-        count = int(np.count_nonzero(~fitting(jobs.scaled(servers.scale), servers)))
-        fit = f"{count:,} of {counted(len(jobs), 'task')} {'fits' if count == 1 else 'fit'}"
-        return f"; {fit} only servers that are there, and those behind may wait for them: try a larger kind" if count else ""
+    def _added(self) -> dict[str, str]:
+        """Capacity of added servers, and the tasks that are too large for them."""
+        if not self.there:
+            return {}
+        jobs, servers = self.workload.jobs, self.workload.servers.only([self.there])
+        count = 0 if jobs is None else int(np.count_nonzero(~fitting(jobs.scaled(servers.scale), servers)))
+        tasks = counted(0 if jobs is None else len(jobs), "task")
+        large = f"{count:,} of {tasks} {'fits' if count == 1 else 'fit'}" if count else ""
+        return {"added": str(servers).replace("1x", "", 1), "large": large}
 
 
 class _TrialCache:
@@ -308,11 +316,13 @@ class _TrialCache:
         if why is not None:
             raise NoneMeets(search.never(trial, why))
         if self.used is not None and servers >= self.used < search.most:
-            raise NoneMeets(f"{search.never(trial, '')}, {underused_phrase(self.used)}")
+            raise NoneMeets(search.never(trial, "", self.used))
         if self.used is not None and search.workload.jobs is None and trial.stable and search.underused(trial):
-            raise NoneMeets(search.never(trial, ", of which more would be used too little,"))
+            raise NoneMeets(search.never(trial, "More servers would be used too little."))
         if servers >= search.most:
-            raise NoneMeets(search.never(trial, search.most_servers_phrase))
+            one_each = search.most < MOST_SERVERS
+            more = "more server" if search.there else "server"
+            raise NoneMeets(search.never(trial, f"That is one {more} for each task." if one_each else MOST_TRIED))
 
 
 class Budget:
@@ -326,10 +336,6 @@ class Budget:
         enough = runs <= self.runs
         self.runs -= runs if enough else 0
         return enough
-
-
-def underused_phrase(used: int) -> str:
-    return f"and more than {used:,} are used too little under every policy"
 
 
 def most_used(workload: Workload, goals: Sequence[Goal], there: int = 0) -> int:

@@ -1,89 +1,84 @@
-"""The answer of `packenv.plan`, and texts that all plans share."""
+"""`ServerPlans`: the servers that each policy needs, as output."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from packenv.content.charts import Rule
-from packenv.content.page import Charts, Figure, Page, Section
+from packenv.content.page import Charts, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, form, numbers
-from packenv.content.text import NONE, counted, estimate, lasting, number
+from packenv.content.text import NONE, counted, lasting, number, sentences
 from packenv.planning.goals import Goal
 from packenv.planning.lower_bounds.fewest_servers import Fewest
-from packenv.planning.plan_charts import (
-    confirmed,
-    occupied,
-    of_the_rest,
-    runs_of_plan,
-    server_figures,
-    trials_table,
-    work_of,
-)
+from packenv.planning.plan_charts import Curve, goal_figures, occupied, work_of
+from packenv.planning.request import PlanRequest
 from packenv.planning.search import Plan, with_servers
-from packenv.planning.trials import Trial
 from packenv.planning.what_if import DAY, Certainty, Compared, WithoutLargest
 from packenv.policy import name_of
 from packenv.runs.comparison import duration_aware_policies
 from packenv.runs.comparison_tables import duration_aware_sentence
-from packenv.runs.statistics import Interval, interval
+from packenv.runs.statistics import interval
 from packenv.workloads.workload import Workload
 
-if TYPE_CHECKING:
-    from packenv.planning.plan import PlanRequest
+SURER = "More --slots or --seeds may decide it."
+LEFT_OUT = {"left_out": "{left_out}: no goal is met for the tasks that are left out. For the other tasks:"}
+"""First sentence of an answer on a trace that misses much of its work."""
 
-Value = TypeVar("Value")
+ANSWER = (
+    LEFT_OUT,
+    {
+        "more": "{more} of capacity {kind} ({servers} in all) {are} enough with {policies} for {goals}.",
+        "there": "The {there} that exist {are} enough with {policies} for {goals}.",
+        "": "{servers} {are} enough with {policies} for {goals}.",
+    },
+    {
+        "left_out": "",
+        "tight": "No {scope} needs fewer.",
+        "more least": "Any {scope} needs at least {least}.",
+        "more": "It is not proved that every policy needs more.",
+        "there": "",
+        "": "Any {scope} needs at least {least}, {saved:.0%} fewer.",
+    },
+)
+OF_POLICY = (
+    {
+        "open": "{policy}: not decided between {low:,} and {high:,} servers: {open}. " + SURER,
+        "between": "{policy}: not decided between {low:,} and {high:,} servers. " + SURER,
+        "unsettled": "{policy}: with {servers} the queue may still grow in longer runs. More --slots may decide it.",
+    },
+)
+WITHOUT_LARGEST = (
+    {"": "{policy}: {servers} without the {tasks} above the limit, {change}."},
+    {"": "These tasks are {work:.1%} of the work."},
+)
+DRAWS = ({"": "{policy}: of {count:,} {draws}, 80% need {low:,} to {high:,} servers, and 95% need {lowest:,} to {highest:,}."},)
+SHARES = {"interval_80": 0.8, "interval_95": 0.95}
+"""Shares of the draws covered by the intervals shown, by key in JSON."""
 
-SURER = "more --slots or --seeds may decide it"
-LEFT_OUT = ("stable with one less",)
+SPARE = ("stable with one less",)
 """Columns that narrow terminals leave out of the table of plans."""
 
 
-def cell(trial: Trial | None, n: int, goal: Goal, slot_seconds: float | None) -> str:
-    if trial is None:
-        return NONE
-    scale = goal.scale(slot_seconds)
-    measure = Interval(*(None if end is None else end * scale for end in trial.estimate(n)))
-    if measure.mean is None or measure.low is None or measure.high is None:
-        return number(measure.mean)
-    half = measure.high - measure.mean
-    return estimate(measure.mean, half) if math.isclose(measure.mean - measure.low, half, rel_tol=1e-6) else str(measure)
-
-
-def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_seconds: float | None) -> str:
-    """Return the goals that noise leaves open in these trials, as text.
-
-    Such as `: the mean wait is 9.1 ± 3.4 seconds with 55`.
-    """
-    measures = [
-        f"the {goal.title} is {cell(trial, n, goal, slot_seconds)}{goal.unit(slot_seconds)} with {servers}"
-        for n, goal in enumerate(goals)
-        for servers, trial in trials
-        if trial.decided and trial.decided[n] is None
-    ]
-    return f": {', '.join(measures)}" if measures else ""
-
-
-def in_the_noise(goals: Sequence[Goal], plan: Plan, slot_seconds: float | None) -> str:
-    """Return a sentence on the range of the least number."""
-    assert plan.between is not None
-    low, high = plan.between
+def in_the_noise(request: PlanRequest, plan: Plan) -> str:
+    """Return a sentence on the range of the least number, or on a queue that may grow."""
+    low, high = plan.between or (0, 0)
     trials = [(f"{trial.servers:,}", trial) for trial in (plan.below, plan.at) if trial is not None]
-    return f"{plan.policy}: not decided between {low:,} and {high:,} servers{open_goals(goals, trials, slot_seconds)}; {SURER}."
+    left_open = request.left_open(trials) if plan.between else ""
+    facts = {"policy": plan.policy, "between": plan.between, "low": low, "high": high, "open": left_open}
+    unsettled = not request.goals and not plan.at.settled  # stable as far as the runs show
+    return sentences(OF_POLICY, facts | {"unsettled": unsettled, "servers": counted(plan.servers, "server")})
 
 
-def _blocks(block: int, slot_seconds: float | None) -> str:
-    """Return `days`, `blocks of 5 h 20 min`, or slots if their length is unknown."""
+def _draws(block: int | None, slot_seconds: float | None) -> str:
+    """Return `seeds`, `draws of the trace's days`, or of blocks of another length."""
+    if block is None:
+        return "seeds"
     if slot_seconds is None:
-        return f"blocks of {counted(block, 'slot')}"
-    return "days" if block == round(DAY / slot_seconds) else f"blocks of {lasting(block * slot_seconds)}"
-
-
-SHARES = {"interval_80": 0.8, "interval_95": 0.95}
-"""Shares of the draws covered by the intervals shown, by key in JSON."""
+        return f"draws of the trace's blocks of {counted(block, 'slot')}"
+    days = block == round(DAY / slot_seconds)
+    return f"draws of the trace's {'days' if days else f'blocks of {lasting(block * slot_seconds)}'}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,6 +127,7 @@ class ServerPlans(Showable):
         return [self._record(plan) for plan in self.plans.values()]
 
     def _record(self, plan: Plan) -> dict[str, Any]:
+        below, stream = plan.below, self.workload.jobs is None
         record = {
             **self.workload.record,
             "server": self.workload.servers.capacity[self.request.there].tolist(),
@@ -143,40 +139,25 @@ class ServerPlans(Showable):
             "confirmed": plan.fresh,
             "between": None if plan.between is None else [*plan.between],
             "goals": [
-                {
-                    "goal": goal.text,
-                    "limit": goal.limit,
-                    "value": [*plan.at.estimate(n)],
-                    "one_less": None if plan.below is None else [*plan.below.estimate(n)],
-                }
+                {"goal": goal.text, "limit": goal.limit, "value": [*plan.at.estimate(n)]}
+                | {"one_less": None if below is None else [*below.estimate(n)]}
                 for n, goal in enumerate(self.goals)
             ],
-            "stable_with_one_less": None if plan.below is None else plan.below.stable,
+            "stable_with_one_less": None if below is None else below.stable,
             "tried": [
-                {
-                    "servers": trial.servers,
-                    "values": [trial.value(n) for n in range(len(self.goals))],
-                    "stable": trial.stable if self.workload.jobs is None else None,
-                    "meets": trial.meets,
-                }
+                {"servers": trial.servers, "values": [trial.value(n) for n in range(len(self.goals))]}
+                | {"stable": trial.stable if stream else None, "meets": trial.meets}
                 for trial in plan.trials
             ],
         }
-        if (comparison := next((pair for pair in self.comparisons if pair.policy == plan.policy), None)) is not None:
-            trial, less = comparison.trial, comparison.less_first
+        for trial, less in ((pair.trial, pair.less_first) for pair in self.comparisons if pair.policy == plan.policy):
             measures = [
                 {"goal": goal.text, "value": [*trial.estimate(k)], "difference": [*interval(less[k])]}
                 for k, goal in enumerate(self.goals)
             ]
-            record["common"] = {
-                "servers": comparison.servers,
-                "less": self.comparisons[0].policy,
-                "goals": measures,
-                "stable": trial.stable,
-                "meets": trial.meets,
-            }
-        if plan.policy in self.draws:
-            draws = self.draws[plan.policy]
+            common = {"servers": trial.servers, "less": self.comparisons[0].policy, "goals": measures}
+            record["common"] = common | {"stable": trial.stable, "meets": trial.meets}
+        if (draws := self.draws.get(plan.policy)) is not None:
             ranges = {key: [*draws.interval(share)] for key, share in SHARES.items()}
             record["draws"] = {"least": [*draws.least], "block": draws.block, **ranges}
         if plan.policy in self.without_largest:
@@ -203,26 +184,22 @@ class ServerPlans(Showable):
         return [self._table_of_plans(), *([self._table_of_comparisons()] if self.comparisons else [])]
 
     def _table_of_plans(self) -> Table:
-        """Return the servers of each policy, and each goal's measure.
-
-        Measures are with that number and with one less.
-        """
-        timed = f"; times in {self._unit}" if self.goals else ""
+        """Return each policy's servers and measures, also with one server less."""
+        there, stream, label = self.request.there, self.workload.jobs is None, self.workload.label
         known = bool(self._least)
         least = f", at least {self.bound.servers:,} for any {self.bound.scope}" if known else ""
-        title = f"{self.workload.label}: servers{least}{timed}"
-        if there := self.request.there:
+        title = f"{label}: servers{least}{self.request.unit}"
+        if there:
             least = f"; at least {self.more_at_least:+,} for any {self.bound.scope}" if known else ""
-            title = f"{self.workload.label}: servers of capacity {self.request.kind} to add to {there:,}{least}{timed}"
+            title = f"{label}: servers of capacity {self.request.kind} to add to {there:,}{least}{self.request.unit}"
         heads = [heading for goal in self.goals for heading in (goal.title, "with one less")]
-        heads += ["stable with one less"] if self.workload.jobs is None else []
-        more = numbers("more") if there else []
-        table = Table(title, [Column("policy"), *more, *numbers("servers", *heads)], spare=LEFT_OUT)
+        heads = [*(["more"] if there else []), "servers", *heads, *(["stable with one less"] if stream else [])]
+        table = Table(title, [Column("policy"), *numbers(*heads)], spare=SPARE)
         for plan in self.plans.values():
             added = [f"{plan.servers - there:+,}"] if there else []
-            cells = [self._cell(trial, n) for n in range(len(self.goals)) for trial in (plan.at, plan.below)]
+            cells = [self.request.cell(trial, n) for n in range(len(self.goals)) for trial in (plan.at, plan.below)]
             stable = NONE if plan.below is None else "yes" if plan.below.stable else "no"
-            table.add(plan.policy, *added, f"{plan.servers:,}", *cells, *([stable] if self.workload.jobs is None else []))
+            table.add(plan.policy, *added, f"{plan.servers:,}", *cells, *([stable] if stream else []))
         return table
 
     def _table_of_comparisons(self) -> Table:
@@ -231,77 +208,59 @@ class ServerPlans(Showable):
         Also the difference from the first policy, with a 95 % interval over the seeds.
         """
         first = self.comparisons[0]
-        title = f"{self.workload.label}: all policies with {counted(first.servers, 'server')}; times in {self._unit}"
+        title = f"{self.workload.label}: all policies with {counted(first.servers, 'server')}{self.request.unit}"
         heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
-        table = Table(title, [Column("policy"), *numbers(*heads)], spare=LEFT_OUT)
+        table = Table(title, [Column("policy"), *numbers(*heads)], spare=SPARE)
         for comparison in self.comparisons:
             cells = []
             for k, goal in enumerate(self.goals):
-                scale = goal.scale(self.request.shown_slot)
+                scale = goal.scale(self.workload.shown_slot)
                 less = interval(None if by is None else by * scale for by in comparison.less_first[k])
-                cells += [self._cell(comparison.trial, k), NONE if comparison is first else str(less)]
+                cells += [self.request.cell(comparison.trial, k), NONE if comparison is first else str(less)]
             table.add(comparison.policy, *cells)
         return table
 
     @property
-    def _unit(self) -> str:
-        return "slots" if self.request.shown_slot is None else "seconds"
-
-    def _cell(self, trial: Trial | None, n: int) -> str:
-        return cell(trial, n, self.goals[n], self.request.shown_slot)
-
-    @property
     def sentences(self) -> list[str]:
         """The answer, open goals, and additional answers."""
-        plans, slot_seconds = [*self.plans.values()], self.request.shown_slot
-        lines = [self._answer, *(in_the_noise(self.goals, plan, slot_seconds) for plan in plans if plan.between is not None)]
-        for plan in plans:
-            if not self.goals and not plan.at.settled:  # stable as far as the runs show
-                growing = f"with {counted(plan.servers, 'server')} the queue may still grow in longer runs"
-                lines.append(f"{plan.policy}: {growing}; more --slots may decide it.")
-        # Answers without the largest tasks, then those of other draws.
-        for policy, smaller in self._in_order(self.without_largest):
+        lines = [self._answer, *filter(None, (in_the_noise(self.request, plan) for plan in self.plans.values()))]
+        for policy, smaller in self.without_largest.items():
             saved = self.plans[policy].servers - smaller.servers
-            change = "as many" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
-            left_out = f"{counted(smaller.tasks, 'task')} above the limit, {smaller.work:.1%} of the work"
-            lines.append(f"{policy}: without the {left_out}: {counted(smaller.servers, 'server')}, {change}.")
-        for policy, draws in self._in_order(self.draws):
-            of = "seeds" if draws.block is None else f"draws of the trace's {_blocks(draws.block, self.request.shown_slot)}"
-            intervals = [(share, *draws.interval(share)) for share in SHARES.values()]
-            ranges = [f"{share:.0%} from {low:,} to {high:,}" for share, low, high in intervals]
-            lines.append(f"{policy}: of {len(draws.least):,} {of}, {', '.join(ranges)} servers.")
+            change = "the same number" if saved == 0 else f"{abs(saved):,} {'fewer' if saved > 0 else 'more'}"
+            facts: dict[str, Any] = {"policy": policy, "servers": counted(smaller.servers, "server"), "change": change}
+            lines.append(sentences(WITHOUT_LARGEST, facts | {"tasks": counted(smaller.tasks, "task"), "work": smaller.work}))
+        for policy, draws in self.draws.items():
+            (low, high), (lowest, highest) = map(draws.interval, SHARES.values())
+            facts = {"policy": policy, "count": len(draws.least), "draws": _draws(draws.block, self.workload.shown_slot)}
+            lines.append(sentences(DRAWS, facts | {"low": low, "high": high, "lowest": lowest, "highest": highest}))
         # Policies that know durations.
         named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
         jobs = self.workload.jobs
-        planned = {name: policy for name, policy in named.items() if name in self.plans}
-        aware = duration_aware_policies(self.workload, planned)
-        return (
-            [*lines, duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip()] if aware else lines
-        )
+        aware = duration_aware_policies(self.workload, {name: named[name] for name in self.plans})
+        note = duration_aware_sentence(aware, jobs is not None and jobs.estimate is not None).strip()
+        return [*lines, note] if note else lines
 
     @property
     def _answer(self) -> str:
         """The plan in a sentence or two."""
-        what = " and ".join(goal.text for goal in self.goals) or "a stable queue"
-        fewest = [plan.policy for plan in self.plans.values() if plan.servers == self.servers]
-        policies, there = " or ".join(fewest), self.request.there
-        if self.workload.much_left_out:
-            return f"{of_the_rest(self.workload)}{self._many(self.servers)} with {policies} for {what}."
-        if there and self.servers == there:
-            return f"The {counted(there, 'server')} as they are will do with {policies} for {what}."
-        if there:
-            more = self.more_at_least
-            sentence = f"{self._many(self.servers)} with {policies} for {what}"
-            if more is None:
-                return f"{sentence}; it is not proved that every policy needs more."
-            if self.servers == self.bound.servers:
-                return f"{sentence}; no {self.bound.scope} needs fewer."
-            return f"{sentence}; any {self.bound.scope} needs {more:,} more at least."
-        sentence = f"{counted(self.servers, 'server')} with {policies} for {what}"
-        if self.servers == self.bound.servers:
-            return f"{sentence}; no {self.bound.scope} needs fewer."
-        saved = f"which would be {1 - self.bound.servers / self.servers:.0%} fewer servers"
-        return f"{sentence}; no {self.bound.scope} can do with fewer than {self.bound.servers:,}, {saved}."
+        there, servers = self.request.there, self.servers
+        more = servers - there if there else 0
+        fewest = [plan.policy for plan in self.plans.values() if plan.servers == servers]
+        facts = {
+            "left_out": self.workload.much_left_out and self.workload.label,
+            "there": there and counted(there, "server"),
+            "more": more and counted(more, "more server"),
+            "kind": self.request.kind,
+            "servers": f"{servers:,}" if more else counted(servers, "server"),
+            "are": "is" if (more or servers) == 1 else "are",
+            "policies": " or ".join(fewest),
+            "goals": self.request.goals_text,
+            "scope": self.bound.scope,
+            "tight": servers == self.bound.servers and (not there or self.more_at_least),
+            "least": self._least,
+            "saved": 1 - self.bound.servers / servers,
+        }
+        return sentences(ANSWER, facts)
 
     @property
     def _least(self) -> str:
@@ -315,19 +274,6 @@ class ServerPlans(Showable):
             return f"{self.more_at_least:,} more" if self.more_at_least else ""
         return counted(self.bound.servers, "server")
 
-    def _many(self, servers: int) -> str:
-        """Return a number of servers, and how many are added to existing ones."""
-        there = self.request.there
-        return (
-            f"{counted(servers - there, 'more server')} of capacity {self.request.kind}, {servers:,} in all,"
-            if there
-            else counted(servers, "server")
-        )
-
-    def _in_order(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
-        """Return the values by policy, in the order of the plans."""
-        return [(policy, values[policy]) for policy in self.plans if policy in values]
-
     def footnotes(self) -> list[str]:
         """Return the answer in a few sentences, and refusals."""
         return [*self.sentences, *self.refusals]
@@ -337,36 +283,66 @@ class ServerPlans(Showable):
 
         Without a goal they show which numbers are stable.
         """
-        return Charts(f"{self.workload.label}: how many servers", self._figures())
-
-    def _figures(self) -> list[Figure]:
         least = self._least if self.request.there or not self._least else f"{self.bound.servers:,}"
         rules = [Rule(self.bound.servers, f"any {self.bound.scope}: {least} at least")] if least else []
-        return server_figures([*self.plans.values()], self.goals, rules, self.request.shown_slot)
+        curves = [
+            Curve(plan.policy, f"{plan.servers:,}", [(trial.servers, trial) for trial in plan.trials], self._findings(plan))
+            for plan in self.plans.values()
+        ]
+        return Charts(f"{self.workload.label}: how many servers", goal_figures(self.request, curves, "servers", rules))
+
+    def _findings(self, plan: Plan) -> list[str]:
+        """Return each goal's measure with the answer and with one less, or the stable number."""
+        servers, findings = counted(plan.servers, "server"), []
+        for n, goal in enumerate(self.goals):
+            scale, unit = goal.scale(self.workload.shown_slot), goal.unit(self.workload.shown_slot)
+            means = [trial.value(n) for trial in (plan.at, plan.below) if trial is not None]
+            at, *below = [NONE if mean is None else f"{number(mean * scale)}{unit}" for mean in means]
+            findings.append(f"{at} with {servers}" + "".join(f", {value} with one less" for value in below))
+        return findings or [f"stable with {servers}"]
 
     def page(self) -> Page:
         """Return the report: each number of servers, fullness, all trials."""
-        request, workload, bound, plans = self.request, self.workload, self.bound, [*self.plans.values()]
-        trials = [trials_table(plan, self.goals, request.shown_slot, workload.jobs is None) for plan in plans]
-        chosen = with_servers(workload, self.servers, request.there)
-        title = f"With {counted(self.servers, 'server')} and {self.best.policy}"
+        request, workload, bound, jobs = self.request, self.workload, self.bound, self.workload.jobs
+        runs, notes = "one, until all work is done", "All numbers of servers saw the same tasks."
+        if jobs is None:
+            runs = f"{counted(request.seeds, 'seed')} of {request.slots:,} slots. New seeds confirm the answer"
+        if any(plan.fresh for plan in self.plans.values()):
+            notes = "These are the runs of the search. The answer comes from other seeds, which confirmed or moved it."
         sections = [
-            Section("What each number of servers gives", self._figures(), tables=self.tables()),
-            *occupied(title, chosen, self.best.policy),
-            Section("All that was tried", notes=[confirmed(plans)], tables=trials),
+            Section("What each number of servers gives", self.charts().figures, tables=self.tables()),
+            *occupied(
+                f"With {counted(self.servers, 'server')} and {self.best.policy}",
+                with_servers(workload, self.servers, request.there),
+                self.best.policy,
+            ),
+            Section("All that was tried", notes=[notes], tables=[*map(self._table_of_trials, self.plans.values())]),
         ]
         facts = [
             ("Work", work_of(workload)),
             ("Goals", "; ".join(goal.text for goal in self.goals) or "a stable queue"),
-            *([("Servers that are there", f"{request.there:,}")] if request.there else []),
+            *([("Existing servers", f"{request.there:,}")] if request.there else []),
             ("One more" if request.there else "A server", request.kind),
             ("Policies", ", ".join(self.plans)),
-            ("Runs with each number", runs_of_plan(workload, request.seeds, request.slots)),
+            ("Runs with each number", runs),
             *([(f"No {bound.scope} needs fewer than", self._least)] if self._least else []),
         ]
         first, *rest = self.sentences
-        notes = [*rest, *self.refusals, *workload.bound_caveats]
-        return Page(f"How many servers for {workload.label}", first, facts, sections, notes, [workload])
+        caveats = [*rest, *self.refusals, *workload.bound_caveats]
+        return Page(f"How many servers for {workload.label}", first, facts, sections, caveats, [workload])
+
+    def _table_of_trials(self, plan: Plan) -> Table:
+        """Return the measures of each number of servers that was tried."""
+        slot, stream = self.workload.shown_slot, self.workload.jobs is None
+        heads = [f"{goal.title} ({unit.strip()})" if (unit := goal.unit(slot)) else goal.title for goal in self.goals]
+        columns = [*numbers("servers", *heads), *([Column("queue")] if stream else []), Column("meets all goals")]
+        table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
+        for trial in plan.trials:
+            means = [(goal, trial.value(n)) for n, goal in enumerate(self.goals)]
+            values = [number(None if mean is None else mean * goal.scale(slot)) for goal, mean in means]
+            stable = ["stable" if trial.stable else "unstable"] if stream else []
+            table.add(f"{trial.servers:,}", *values, *stable, "yes" if trial.meets else "no")
+        return table
 
     def to_frame(self, library: str = "arrow") -> Any:
         """Return a row for each policy, as an Arrow table or a frame.
@@ -377,17 +353,12 @@ class ServerPlans(Showable):
         rows = []
         for policy, plan in self.plans.items():
             low, high = plan.between or (plan.servers, plan.servers)
-            row: dict[str, Any] = {
-                "policy": policy,
-                "servers": plan.servers,
-                "at_least": low,
-                "at_most": high,
-                **self._bound(plan),
-            }
+            row: dict[str, Any] = {"policy": policy, "servers": plan.servers, "at_least": low, "at_most": high}
+            row |= self._bound(plan)
             for n, goal in enumerate(self.goals):
-                mean, less = plan.at.estimate(n), None if plan.below is None else plan.below.estimate(n)
-                ends = {f"{goal.title} low": mean.low, f"{goal.title} high": mean.high}
-                row |= {goal.title: mean.mean, **ends, f"{goal.title} with one less": None if less is None else less.mean}
+                mean, less = plan.at.estimate(n), None if plan.below is None else plan.below.estimate(n).mean
+                row |= {goal.title: mean.mean, f"{goal.title} low": mean.low, f"{goal.title} high": mean.high}
+                row[f"{goal.title} with one less"] = less
             rows.append(row | {"stable with one less": None if plan.below is None else plan.below.stable})
         return form("frame_of_rows")(rows, library)
 
@@ -405,15 +376,14 @@ class ServerPlans(Showable):
 
     @property
     def title(self) -> str:
-        return f"Servers for {self.workload.label}: {' and '.join(goal.text for goal in self.goals) or 'a stable queue'}"
+        return f"Servers for {self.workload.label}: {self.request.goals_text}"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return servers and measures of each policy, and the bound."""
         facts = []
         for policy, plan in self.plans.items():
-            units = [goal.unit(self.request.shown_slot) for goal in self.goals]
-            cells = [self._cell(plan.at, n) for n in range(len(self.goals))]
-            texts = [NONE if text == NONE else f"{text}{unit}" for text, unit in zip(cells, units, strict=True)]
-            measures = [f"{goal.title} {text}" for goal, text in zip(self.goals, texts, strict=True)]
+            cells = [(goal, self.request.cell(plan.at, n)) for n, goal in enumerate(self.goals)]
+            units = [(goal, text, "" if text == NONE else goal.unit(self.workload.shown_slot)) for goal, text in cells]
+            measures = [f"{goal.title} {text}{unit}" for goal, text, unit in units]
             facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
         return [*facts, *([(f"any {self.bound.scope}", f"at least {self._least}")] if self._least else [])]

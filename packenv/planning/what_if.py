@@ -1,34 +1,25 @@
-"""What-if plans: other draws, no largest tasks, fewer servers.
-
-Also all policies on the same number of servers.
-"""
+"""What-if plans: other draws, no largest tasks, the same number for all policies."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from typing import NamedTuple
 
 import numpy as np
 
-from packenv.content.text import counted, counted_by_reason
-from packenv.errors import InputError, nearest
-from packenv.inputs.numbers import read_whole
+from packenv.errors import InputError
 from packenv.jobs import COLUMNS, NO_GANG, Ints, Jobs
 from packenv.planning.lower_bounds.fewest_servers import fewest_that_hold
 from packenv.planning.search import Plan, Search
 from packenv.planning.trials import AskRuns, Trial
 from packenv.units import to_units
-from packenv.workloads.gangs import in_whole_gangs, which_fit
-from packenv.workloads.servers import Servers
+from packenv.workloads.gangs import in_whole_gangs
 from packenv.workloads.workload import Workload
 
 DAY = 86_400.0
 FEWEST_BLOCKS = 8  # a trace of fewer days has PARTS blocks
 PARTS = 16
-MOST_CHOICES = 1_000  # names among which similar ones are looked for
-RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 
 
 class Certainty(NamedTuple):
@@ -140,90 +131,6 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     every = work.sum(axis=0)
     share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())
     return WithoutLargest(least, int((~kept).sum()), share)
-
-
-class Failure(NamedTuple):
-    """One policy on all servers and on those left, on the same seeds."""
-
-    policy: str
-    whole: Trial  # with all servers
-    left: Trial  # without those that fail
-
-    def change(self, n: int) -> list[float | None]:
-        """Return the growth of goal n's measure, seed by seed.
-
-        None if a run has none.
-        """
-        pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # seeds of both
-        return [None if whole is None or left is None else left - whole for whole, left in pairs]
-
-
-def parse_failing(text: str, servers: Servers) -> tuple[int, ...]:
-    """Read the failing servers: names such as `n03,n07`, or numbers.
-
-    Numbers from 0, such as `3,7,10-12`, are for servers without names. A list with names may have left out rows, so numbers
-    would shift. Raises InputError for unknown servers, or if none is left.
-    """
-    failing: set[int] = set()
-    for part in map(str.strip, text.split(",")):
-        failing.update([_named(part, servers)] if servers.names else _numbered(part, len(servers)))
-    if len(failing) == len(servers):
-        raise InputError(f"--without {text}: no server is left")
-    return tuple(sorted(failing))
-
-
-def _named(name: str, servers: Servers) -> int:
-    """Return the index of a named server. Raises InputError."""
-    if name in servers.names:
-        return servers.names.index(name)
-    if RANGE.fullmatch(name):
-        few = ",".join(servers.names[:2])
-        raise InputError(f"--without {name}: these servers have names; give names, such as --without {few}")
-    left_out = counted_by_reason(dict(servers.left_out))
-    if re.search(rf"(?<!\S){re.escape(name)}(?!\S)", left_out):
-        raise InputError(f"--without {name}: it is no server; left out: {left_out}")
-    out = f"; left out: {left_out}" if left_out else ""
-    raise InputError(f"--without {name}: no server has this name{nearest(name, servers.names[:MOST_CHOICES])}{out}")
-
-
-def _numbered(part: str, servers: int) -> range:
-    """Return the numbers of `10-12`. Raises InputError."""
-    read = RANGE.fullmatch(part)
-    if read is None:
-        raise InputError(f"--without {part!r}: not of the form 3,7,10-12; servers are numbered from 0")
-    first = read_whole(read[1])
-    last = read_whole(read[2] or read[1])
-    if last < first:
-        raise InputError(f"--without {part}: goes down")
-    if last >= servers:
-        raise InputError(f"--without {part}: no server {last:,}; they are numbered from 0 to {servers - 1:,}")
-    return range(first, last + 1)
-
-
-def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workload, int]:
-    """Return the work on the servers left, and the number of tasks left out.
-
-    These tasks of a table fit none of the servers. Raises InputError if they are more than half, or can occur in a stream.
-    """
-    left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
-    jobs, rate = workload.jobs, {} if workload.jobs is not None else {"rate": workload.rate}
-    try:
-        return workload.with_(servers=left, **rate), 0
-    except InputError as problem:
-        if jobs is None:
-            raise InputError(f"without these servers, {problem}") from None
-        fits = which_fit(jobs.scaled(left.scale), left)
-        unfit = int((~fits).sum())
-        if 2 * unfit > len(jobs):
-            raise InputError(f"without these servers {unfit:,} of {counted(len(jobs), 'task')} fit nowhere: {problem}") from None
-    return workload.with_(jobs=jobs.only(fits)).with_(servers=left), unfit
-
-
-def compare_failure(search: Search, left: Workload, ask: AskRuns) -> Failure:
-    """Run the policy on all servers of the workload and on those left."""
-    budget = search.budget()
-    whole = search.decided(search.workload, ask, budget)
-    return Failure(search.name, whole, search.decided(left, ask, budget))
 
 
 class Compared(NamedTuple):

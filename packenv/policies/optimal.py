@@ -242,7 +242,7 @@ def find_optimal(text: str) -> Optimal:
     They give the shortest mean queue of a small workload.
     """
     if not text:
-        raise InputError("optimal: say which, by the path that `packenv optimal-policy --out` wrote: optimal:FILE")
+        raise InputError("optimal needs the file of `packenv optimal-policy --out`: optimal:FILE")
     return load_optimal(text)
 
 

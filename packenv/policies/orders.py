@@ -58,7 +58,7 @@ class QueuedJobs(NamedTuple):
     def processors(self) -> Floats:
         """Return processors of each job, (n,). InputError if only shares are known."""
         if not self.counted:
-            raise InputError("this order counts processors: say how many a server of capacity 1 has (`processors`)")
+            raise InputError("this order counts processors: give `processors` of a server of capacity 1")
         return self.size
 
 

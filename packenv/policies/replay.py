@@ -96,7 +96,7 @@ def schedule_replay(policy: Replaying, cluster: Cluster, state: Starts) -> None:
 def find_replay(text: str) -> Replay:
     """Start every task as in a schedule of `packenv evaluate --schedule FILE`."""
     if not text:
-        raise InputError("replay: say which schedule, replay:FILE")
+        raise InputError("replay needs a schedule: replay:FILE")
     import pyarrow as pa
     from pyarrow import csv, parquet
 

@@ -77,6 +77,7 @@ class Result(Showable):
     delay_p99: float | None
     delay_p999: float | None
     max_delay: int | None
+    mean_response: float | None  # slots from eligible to end; None for a stream with postponed ends
     utilisation: tuple[float | None, ...]  # (D,) share of the cluster's capacity in service; None if it has no capacity
     verdict: Verdict
     load: float | None  # share of ρ*, if the workload was given by its load
@@ -193,7 +194,7 @@ class Result(Showable):
     def _workload(self, workload: Workload | None) -> Workload:
         workload = workload or self.played
         if workload is None:
-            raise InputError(f"the result of {self.policy} comes from another process: say which workload was run (workload=…)")
+            raise InputError(f"the result of {self.policy} comes from another process: pass workload=…")
         return workload
 
     def _need_schedule(self) -> None:

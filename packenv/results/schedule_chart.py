@@ -88,7 +88,7 @@ def schedule_charts(
     views = [_view_of(run, workload) for run in runs]
     colour = colour or ("job" if views[0].jobs.job is not None else "size")
     if colour not in COLOUR_BY:
-        raise InputError(f"colour is one of {', '.join(COLOUR_BY)}, not {colour!r}")
+        raise InputError(f"colour must be one of {', '.join(COLOUR_BY)}, not {colour!r}")
     start, end = _span(runs, views, first, last)
     clock = clock_for(end - start, workload.shown_slot)
     resource, capacity, devices = _most_used(views[0], workload.servers.units), workload.servers.units[:MOST_SERVERS], None
@@ -98,7 +98,7 @@ def schedule_charts(
     chart = ScheduleChart(views, start, end, clock, capacity, resource, colour, workload.origin, devices)
     title = _title(runs, workload, start, end, clock, resource)
     if first is None and last is None and end < max(run.slots for run in runs):
-        title += f"\nthe first {MOST_TASKS:,} tasks {'after the warm-up' if start else 'of a run'}, as many as can be told apart"
+        title += f"\nthe first {MOST_TASKS:,} tasks {'after the warm-up' if start else 'of a run'}, the most for a picture"
     return Charts(title, [Figure(title, "", chart)])
 
 

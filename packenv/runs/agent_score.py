@@ -145,14 +145,14 @@ def evaluate_agent(
     against = options.get("baseline", "bf-js") if isinstance(against, str) and against == BASELINE else against
     rows = [*SEEDS.start + np.arange(seeds)] if isinstance(seeds, int) else [*seeds]
     if not rows:
-        raise InputError("seeds: at least one")
+        raise InputError("`seeds` must have at least one")
     for key in INTENSITIES:
         if isinstance(options.get(key), Sequence):
-            raise InputError(f"{key}: one number, so that the policy has the same jobs, not {options[key]!r}")
+            raise InputError(f"{key}: one number, for the same jobs with the policy, not {options[key]!r}")
     of_jobs = definition.follows_jobs
     if slots is not None:
         if of_jobs:
-            raise InputError(f"slots: {name} plays tables of jobs until all are done, so it takes none")
+            raise InputError(f"slots: {name} plays tables of jobs to their end, so leave it out")
         whole("slots", slots, 1, LATEST)
     slots = options.get("horizon") if slots is None and not of_jobs else slots
     # Make one environment for each seed.
@@ -283,7 +283,7 @@ def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] =
 
 def _checked_function(agent: Any) -> Choose:
     """Return the agent. Raises InputError if it cannot be called."""
-    wanted = "an agent has `predict`, or is a function from observations (E, …) and masks (E, A) to actions (E,)"
+    wanted = "an agent needs `predict`, or must be a function from observations (E, …) and masks (E, A) to actions (E,)"
     if isinstance(agent, type) or not callable(agent):
         raise InputError(f"{wanted}, not {agent!r}")
     called = getattr(agent, "forward", agent)  # of a module of torch, which is called with anything
@@ -291,7 +291,7 @@ def _checked_function(agent: Any) -> Choose:
         inspect.signature(called).bind(None, None)
     except TypeError as error:
         name = getattr(agent, "__name__", type(agent).__name__)
-        raise InputError(f"{wanted}; {name} does not take these two: {error}") from None
+        raise InputError(f"{wanted}; {name} does not take these arguments: {error}") from None
     except ValueError:  # compiled elsewhere, without a signature
         pass
     function: Choose = agent

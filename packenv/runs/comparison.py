@@ -192,7 +192,7 @@ class Comparison(Showable):
         values = [record.get(measure, "") for record in runs]
         if not all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
             numbers = [key for key, value in runs[0].items() if isinstance(value, (int, float))]
-            raise InputError(f"{measure!r} is no measure; choose from {', '.join(numbers)}")
+            raise InputError(f"{measure!r} is not a measure; choose from {', '.join(numbers)}")
         return values
 
     @property
@@ -258,7 +258,7 @@ class Comparison(Showable):
             arrivals = f"{len(workload.jobs):,} tasks"
         return [
             ("Workload", workload.label),
-            ("Arrivals", arrivals if self.options.backlog is None else f"{self.options.backlog:,} tasks are kept waiting"),
+            ("Arrivals", arrivals if self.options.backlog is None else f"{self.options.backlog:,} tasks always wait"),
             ("Servers", f"{len(workload.servers):,}"),
             ("Length", f"{number(longest / clock.slots)} {clock.unit}"),
             ("Seeds", ", ".join(map(str, dict.fromkeys(run.seed for run in self.all_runs)))),

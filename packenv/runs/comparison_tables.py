@@ -175,7 +175,7 @@ def answer_of(comparison: Comparison) -> list[str]:
         return []
     estimated = comparison.workload.jobs.estimate is not None
 
-    def told(names: Sequence[str]) -> str:
+    def known_durations(names: Sequence[str]) -> str:
         return duration_aware_sentence([name for name in comparison.duration_aware if name in names], estimated)
 
     (_, best), (_, second), *_ = sorted(means, key=lambda pair: pair[0])
@@ -184,7 +184,7 @@ def answer_of(comparison: Comparison) -> list[str]:
     if ratio.mean is None or ratio.mean > EQUAL:
         equal = [name for mean, name in means if mean * EQUAL <= min(means)[0]]
         have = f"the same {heading}" if len(equal) == len(means) else f"the shortest {heading}"
-        return [f"{listed(equal)} have {have}, {least}.{told(equal)}"]
+        return [f"{listed(equal)} have {have}, {least}.{known_durations(equal)}"]
     sentence = f"{best} has the shortest {heading}, {least}: {100 * (1 - ratio.mean):.3g} % less than {second}, the next"
     if ratio.low is not None and ratio.high is not None:
         ends = f"{100 * (1 - ratio.high):.3g} to {100 * (1 - ratio.low):.3g} %"
@@ -193,13 +193,13 @@ def answer_of(comparison: Comparison) -> list[str]:
         )
     elif all(record["seeds"] == 1 for record in comparison.summaries):
         sentence += " (one run of each)"
-    return [f"{sentence}.{told([best, second])}"]
+    return [f"{sentence}.{known_durations([best, second])}"]
 
 
 def duration_aware_sentence(names: Sequence[str], estimated: bool) -> str:
     """Return a sentence on policies that know durations."""
-    what = "an estimate of how long each task takes" if estimated else "how long each task takes"
-    return f" {listed(names)} {'is' if len(names) == 1 else 'are'} told {what}." if names else ""
+    what = "estimated" if estimated else "true"
+    return f" {listed(names)} {'uses' if len(names) == 1 else 'use'} {what} durations of tasks." if names else ""
 
 
 def legend(comparison: Comparison) -> list[str]:
@@ -212,16 +212,16 @@ def legend(comparison: Comparison) -> list[str]:
     if comparison.drained:
         marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
-        marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and what waits")
+        marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and the waiting tasks")
     endless = comparison.options.backlog is None and not comparison.drained and not comparison.to_the_end
     if endless and any(record["verdict"] == UNDECIDED for record in summaries):
-        marks.append("undecided: the runs are too short to tell whether the queue would go on growing")
+        marks.append("undecided: the runs are too short to show whether the queue keeps growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
         when, hint = ("to the end", "") if comparison.to_the_end else ("when the table ended", " (--drain: of all)")
         marks.append(f"not started {when}: {_not_started(comparison)}; delays are of the others{hint}")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
         marks.append(
-            "makespan –: not all jobs ended; completion times are of those that did: too short"
+            "makespan –: not all jobs ended; completion times are of the others, and too short"
             + ("" if comparison.to_the_end else " (--drain: until all have)")
         )
     return marks

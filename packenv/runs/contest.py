@@ -95,9 +95,9 @@ def contests_of(sources: Iterable[Any], slots: int, warmup: int | None) -> list[
             raise InputError(f"two workloads have the name {new.name}: give each a `name`")
     for new in contests.values():
         if warmup is not None and new.of_jobs:
-            raise ArgumentError(f"{new.name}: `warmup` does not go with a table of jobs, all of which are measured")
+            raise ArgumentError(f"{new.name}: `warmup` does not go with a table of jobs, which is measured as a whole")
         if warmup is not None and new.slots is not None and warmup >= new.slots:
-            raise InputError(f"{new.name}: a warmup of {warmup} leaves nothing of {new.slots} slots")
+            raise InputError(f"{new.name}: a warmup of {warmup} leaves none of {new.slots} slots")
     return [*contests.values()]
 
 
@@ -119,7 +119,7 @@ def contest(text: str, slots: int) -> Contest:
         raise _of_settings(text, error) from None
     new = contest_on(workload, slots, length, settings.get("speedup", "1"))
     if new.of_jobs and length is not None:
-        raise InputError(f"{text}: slots do not go with a table of whole jobs, all of which run to their end")
+        raise InputError(f"{text}: slots do not go with a table of whole jobs, which run to their end")
     return new
 
 

@@ -71,7 +71,7 @@ def check_figure(options: EvaluateOptions, several: bool) -> None:
     if several:
         check_measure(options.measure or "mean_queue")
         if options.backlog is not None:
-            raise ArgumentError("`backlog` keeps tasks waiting at any load: leave out `load`, `intensity` and `rate`")
+            raise ArgumentError("`backlog` sets how many tasks wait: leave out `load`, `intensity` and `rate`")
     elif options.measure is not None:
         raise ArgumentError("`measure` is for a figure over several loads, such as `intensity` 0.5,0.7,0.9")
 
@@ -136,7 +136,7 @@ def planned(
         raise ArgumentError("`by_size` needs arrival times, and `backlog` has none: leave one out")
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
-        raise ArgumentError("`cutoff` is a number of seconds above 0, for tables that say which tasks make a job")
+        raise ArgumentError("`cutoff` must be a number of seconds above 0, and needs a table with a column job")
     # Options of each run.
     endless = workload.jobs is None or begins_busy(workload)
     of_run = {

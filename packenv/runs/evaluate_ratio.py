@@ -24,13 +24,13 @@ FIRST = 2_000_000
 SLOTS = 50_000
 
 OF_EVAL_CALLBACK = {
-    "eval_env": "it makes its own of `environment` and the options",
+    "eval_env": "it is made from `environment` and the options",
     "n_eval_episodes": "it plays one episode of `slots` for each of `seeds`",
     "log_path": "`scores` has all evaluations, and the logger their numbers",
     "deterministic": "the likeliest actions are played",
     "render": "it draws nothing",
     "warn": "it has nothing to warn of",
-    "callback_on_new_best": "`best_model_save_path` keeps the best",
+    "callback_on_new_best": "`best_model_save_path` stores the best",
     "callback_after_eval": "`scores` has all evaluations",
 }
 """Arguments of EvalCallback, and their replacements here."""

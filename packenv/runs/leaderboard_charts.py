@@ -152,7 +152,7 @@ def _figure(group: Group, colours: dict[str, str]) -> list[Figure]:
             if mean.mean:
                 sentences.append(f"the {bound_name(group)} on the {heading} is {number(mean.mean)}, {ratio} of the reference's")
     finding = f"{'The nearest' if to == BEST else 'The least'}: {'; '.join(sentences)}.{chart.note}"
-    return [Figure(f"{_caption(group)} beside the reference", finding, chart)] if entries else []
+    return [Figure(f"{_caption(group)} and the reference", finding, chart)] if entries else []
 
 
 def _limits(group: Group) -> tuple[float, float]:

@@ -169,5 +169,5 @@ def _divisor(of_jobs: Sequence[bool], reference: str | None) -> str:
 def _marks(scores: Sequence[Score]) -> list[str]:
     """Return the meaning of the verdicts' marks."""
     kinds = {score.kind for score in scores}
-    unstable = ["↑ unstable: the mean says how long the run was"] if UNSTABLE in kinds else []
+    unstable = ["↑ unstable: the mean depends on the length of the run"] if UNSTABLE in kinds else []
     return [*unstable, *(["? not known to be stable"] if UNDECIDED in kinds else [])]

@@ -93,7 +93,7 @@ class RunLog:
                 try:
                     _append(self.path, (json.dumps({"run": key, self.kind: value.plain()}) + "\n").encode())
                 except OSError as error:
-                    why = f"cannot be written ({error.strerror}): runs from here on are not kept there"
+                    why = f"cannot be written ({error.strerror}): further runs are not stored there"
                     print(f"packenv: {self.path}: {why}", file=sys.stderr)
                     self.path = None
 

@@ -267,7 +267,7 @@ def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
 
 
 MEASURES: list[Measure] = [
-    _of_tasks("mean_queue", "mean queue", TASKS, LESS, scalar="result/mean queue", ranked=1, spare=8,
+    _of_tasks("mean_queue", "mean queue", TASKS, LESS, scalar="result/mean queue", ranked=1, spare=9,
               meaning="mean number of waiting tasks, over the slots from `warmup` on"),
     _of_tasks("max_queue", "max", TASKS, LESS, cell=_plain, spare=2,
               meaning="largest number of waiting tasks, in the slots from `warmup` on"),
@@ -276,12 +276,14 @@ MEASURES: list[Measure] = [
     _of_tasks("mean_delay", "mean delay", SLOTS, LESS, scalar="cluster/delay",
               meaning="mean delay: time from eligible (arrived, and all that it waits for has ended) to start. Tasks count that "
                       "become eligible in the slots from `warmup` on and start. A gang counts once"),
+    _of_tasks("mean_response", "response", SLOTS, LESS, spare=5,
+              meaning="mean response: time from eligible to end, of the tasks of `mean_delay`. A gang ends with its last task"),
     _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="median of the delay, in slots"),
-    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=7, scalar="result/delay 95 %",
+    _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=8, scalar="result/delay 95 %",
               meaning="95th percentile of the delay, in slots"),
-    _of_tasks("delay_p99", "p99", SLOTS, LESS, cell=_plain, spare=5, meaning="99th percentile of the delay, in slots"),
+    _of_tasks("delay_p99", "p99", SLOTS, LESS, cell=_plain, spare=6, meaning="99th percentile of the delay, in slots"),
     Measure("utilisation", "utilisation", SHARE, NEITHER, lambda run, _: list(run.utilisation), QUEUE,
-            scalar="cluster/utilisation", cell=_shares, spare=6, meaning="share of the capacity in service, for each resource"),
+            scalar="cluster/utilisation", cell=_shares, spare=7, meaning="share of the capacity in service, for each resource"),
     *(_of_tasks(key, key, TASKS, NEITHER, table="", spread=False, meaning=f"tasks that {key} in the whole run")
       for key in ("arrived", "started", "completed")),
     _of_tasks("waiting", "waiting", TASKS, LESS, cell=_plain, spare=4, spread=False,
@@ -295,8 +297,6 @@ MEASURES: list[Measure] = [
                          "`mean_delay`. Null for streams without `--slowdown-bound`"),
     _of_response("slowdown_p95", "slowdown p95", FACTOR, spare=4, meaning="95th percentile of the bounded slowdown"),
     _of_response("max_slowdown", "slowdown max", FACTOR, spare=2, meaning="largest bounded slowdown"),
-    _of_response("mean_response", "response", SLOTS,
-                 meaning="mean response: time from eligible to end. Null like `mean_slowdown`"),
     _of_response("response_p95", "response p95", SLOTS, spare=3, meaning="95th percentile of the response, in slots"),
     _of_response("max_response", "response max", SLOTS, spare=1, meaning="longest response, in slots"),
     _of_jobs("makespan", "makespan", SLOTS, lambda times: times.makespan, scalar="result/makespan", ranked=2, spare=6,

@@ -171,7 +171,7 @@ def check_name(folder: Path) -> None:
     if not (version.isascii() and version.isdigit()) or not stem.replace("-", "").replace("_", "").isalnum():
         raise InputError(f"{folder}: the name of a dataset is NAME-vN, such as fig4b-bf-js-v0")
     if folder.exists() or folder.is_symlink():
-        raise InputError(f"{folder}: there is something of this name already")
+        raise InputError(f"{folder}: exists already: choose another name")
 
 
 def chooser(env: gymnasium.Env[Any, Any], policy: Any) -> Choose:

@@ -52,7 +52,7 @@ def runs_charts(by_policy: Sequence[Sequence[Result]], workload: Workload, backl
     seeds = max(map(len, by_policy))
     clock = _clock(by_policy, workload)
     length = max(run.slots for runs in by_policy for run in runs) / clock.slots
-    arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} kept waiting"
+    arrivals = f"intensity {workload.intensity:.2f}" if backlog is None else f"{backlog:,} always waiting"
     if workload.jobs is not None and all(map(all_done, by_policy)):
         arrivals = f"{len(workload.jobs):,} tasks"
     setting = (
@@ -154,7 +154,7 @@ def mean_queues(summaries: Sequence[Record]) -> list[Figure]:
             mark = Mark(mean, filled=summary["verdict"] != UNSTABLE)
             entries.append(Entry(summary["policy"], colour, low, high, [mark], estimate(mean, half)))
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
-    hollow = " Hollow: unstable, so that the mean says how long the runs were." if len(stable) < len(measured) else ""
+    hollow = " Hollow: unstable, so the mean depends on the length of the runs." if len(stable) < len(measured) else ""
     chart = RowChart(entries, "mean queue (tasks)", (0.0, 1.08 * top or 1.0))
     return [Figure("Mean queue, 95 % interval over the seeds", f"{text}.{hollow}{chart.note}", chart)]
 

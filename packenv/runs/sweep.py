@@ -44,7 +44,7 @@ def several_loads(changes: Mapping[str, Any]) -> tuple[str, list[float]] | None:
     except (TypeError, ValueError):
         values = []
     if not values:
-        raise ArgumentError(f"`{key}` is a number, or a list of numbers such as 0.5, 0.7, 0.9, not {listed_values!r}")
+        raise ArgumentError(f"`{key}` must be a number, or a list of numbers such as 0.5, 0.7, 0.9, not {listed_values!r}")
     return key, values
 
 
@@ -52,7 +52,7 @@ def check_measure(key: str) -> Measure:
     """Return the measure with this key. Raises InputError unless it is one number of a run."""
     by_key = {measure.key: measure for measure in MEASURES if measure.spread and measure.key != "utilisation"}
     if key not in by_key:
-        raise InputError(f"{key!r} is no measure of a figure over the load{nearest(key, [*by_key])}")
+        raise InputError(f"{key!r} is not a measure of a figure over the load{nearest(key, [*by_key])}")
     return by_key[key]
 
 

@@ -3,7 +3,7 @@
 The queue over time is judged like a run's (`packenv.results.stability`). A log has less information than a simulation with
 known laws, so it may also be undecided for these reasons:
 arrivals  too few independent ones: n / (I + c²), with I the dispersion of arrivals over long windows, c² the squared
-          coefficient of variation of services
+          coefficient of variation of services. Their chance alone must not make such a queue, or fill the servers
 servers   full in the second half, including load still to come: services beyond half of the log, or beyond the longest service
           seen, by a Pareto law through the longest ones
 cycles    if the load depends on the hour, only whole cycles count, without their mean course
@@ -26,21 +26,8 @@ from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import lasting, number
 from packenv.errors import ArgumentError
-from packenv.results.stability import (
-    NOTHING,
-    QUEUE,
-    SHARES,
-    STABLE,
-    SYSTEM,
-    UNDECIDED,
-    UNSTABLE,
-    Verdict,
-    is_rough,
-    judge_run,
-    longer,
-    settling_time,
-    variance_rates,
-)
+from packenv.results import stability
+from packenv.results.stability import QUEUE, SHARES, STABLE, SYSTEM, UNDECIDED, UNSTABLE, Verdict
 from packenv.workloads.traces.logs import Log, log_of, read_logs
 
 Floats = NDArray[np.float64]
@@ -52,7 +39,8 @@ CYCLIC = 12.0  # power of the cycle in the arrivals above which they follow it; 
 WINDOWS = (8, 16, 32, 64)  # of a log, whose numbers of arrivals are compared
 INDEPENDENT = 60.0  # arrivals that a log needs, counted as if each were independent of all others
 UNKNOWN = 0.9  # assumed fullness of servers without data
-MARGIN, UNSEEN = 1.75, 2.0  # room needed in the servers: standard errors, and multiples of the load still to come
+SURE, ERRORS = 0.99, 2.33  # probability that chance in independent arrivals is smaller, and its standard errors
+UNSEEN = 3.0  # room needed in the servers, as a multiple of the load still to come
 SERVICES, TIMES_THERE = 3.0, 5.0  # mean services, or mean times in the system, that a log must last: a shorter one is a burst
 CLOSED, AT_ONCE = 0.95, 0.01  # share of arrivals that find as many in the system, and come within this share of a mean distance
 STYLES = {STABLE: "green", UNSTABLE: "red", UNDECIDED: "yellow"}
@@ -67,7 +55,7 @@ class LogVerdict(Showable):
     reasons     for being undecided, otherwise empty
     notes       facts for the reader: losses, unfinished tasks, hours that fell behind
     watch       about how many times as long a log would decide. None if a longer one would not, or is not needed
-    rate        arrivals per second
+    seconds     from the first to the last arrival
     lost        share of the arrivals that left without service
     times, waiting, in_service  (bins,) middle of each part of the log in seconds, and mean numbers of tasks. `waiting`
                                 includes tasks in service if the log has no starts
@@ -92,22 +80,36 @@ class LogVerdict(Showable):
 
     @property
     def rate(self) -> float:
+        """Arrivals per second."""
         return (self.arrivals - 1) / self.seconds if self.seconds else math.inf
+
+    @property
+    def short(self) -> str:
+        """Name without a folder."""
+        return self.name.rsplit("/", 1)[-1]
 
     @property
     def title(self) -> str:
         return f"{self.name}: {self.kind}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return reasons, notes, and a length that would decide."""
+        """Return growth, reasons, a length that would decide, and notes."""
+        grows = f"the queue grows by {number(3600 * self.verdict.drift)} tasks an hour"
+        lines = [("growth", grows)] if self.kind == UNSTABLE else [("why", reason) for reason in self.reasons]
         watch = [("watch", f"{self.watch:.1f} times as long")] if self.watch else []
-        return [*(("why", line) for line in self.reasons), *watch, *(("note", line) for line in self.notes)]
+        return [*lines, *watch, *(("note", note) for note in self.notes)]
 
     def tables(self) -> list[Table]:
-        return [_table([self])]
+        columns = [*map(Column, ("log", "verdict")), *numbers("arrivals", "per second", "level", "lost", "watch")]
+        table = Table("Did it keep up?", columns)
+        table.add(
+            *(self.short, Styled(self.kind, STYLES[self.kind]), f"{self.arrivals:,}", number(self.rate)),
+            *(f"{self.verdict.level:.2f}", f"{self.lost:.1%}" * bool(self.lost), f"{self.watch:.1f} times" if self.watch else ""),
+        )
+        return [table]
 
     def footnotes(self) -> list[str]:
-        return _lines([self])
+        return [f"{self.short}: {text}" for name, text in self.facts() if name != "watch"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict in plain values."""
@@ -118,16 +120,16 @@ class LogVerdict(Showable):
 
     def charts(self) -> Charts:
         """Return charts of the queue, and of its level at the edge of stability."""
-        edge = QUEUE if self.has_starts else SYSTEM
-        queue = [Line("waiting" if self.has_starts else "in the system", COLOURS[0], self.times.tolist(), self.waiting.tolist())]
+        edge, level = QUEUE if self.has_starts else SYSTEM, self.verdict.level
+        times, (low, high) = self.times.tolist(), edge.ends
+        queue = [Line("waiting" if self.has_starts else "in the system", COLOURS[0], times, self.waiting.tolist())]
         if self.in_service.any():
-            queue.append(Line("in service", COLOURS[2], self.times.tolist(), self.in_service.tolist(), dashed=True))
-        top = 1.1 * max(1.0, *(max(line.y, default=0.0) for line in queue))
-        level, (low, high) = self.verdict.level, edge.ends
-        most = max(1.1 * high, min(1.05 * level, 4 * high) if math.isfinite(level) else 0.0)
+            queue.append(Line("in service", COLOURS[2], times, self.in_service.tolist(), dashed=True))
+        top = 1.1 * max(1.0, self.waiting.max(), self.in_service.max())
+        known = math.isfinite(level)
+        most = max(1.1 * high, min(1.05 * level, 4 * high) if known else 0.0)
         law = Line("queues at the edge of stability", GREY, [0.0, *edge.levels, most], [0.0, *SHARES, 1.0])
-        rules = [Rule(low, "stable below"), Rule(high, "unstable above")]
-        rules += [Rule(min(level, most), "this log")] if math.isfinite(level) else []
+        rules = [Rule(low, "stable below"), Rule(high, "unstable above"), *[Rule(min(level, most), "this log")][: int(known)]]
         axis = "mean queue of the second half, in units of σ√T"
         return Charts(self.title, [
             Figure("The queue over time", self.title, LineChart(queue, "seconds", "tasks", top)),
@@ -154,34 +156,35 @@ class Sustained(Showable):
     @property
     def next(self) -> str:
         """Next run to make: an undecided rate again, or a new rate."""
-        low, high = self.low, self.high
-        between = [log for log in self.logs if log.kind == UNDECIDED and log.watch and (low or 0) < log.rate < (high or math.inf)]
-        if between:
-            log = min(between, key=lambda log: log.watch or math.inf)
-            return f"{number(log.rate)} per second, {log.watch:.1f} times as long"
-        if low is None or high is None:
-            half, twice = (None if high is None else high / 2), (None if low is None else 2 * low)
-            return f"{number(half or twice)} per second" if half or twice else "a low rate and a high one, for longer"
-        return f"{number((low + high) / 2)} per second"
+        low, high = self.low or 0.0, self.high or math.inf
+        again = [(log.watch, log.rate) for log in self.logs if log.watch and low < log.rate < high]
+        if again:
+            watch, rate = min(again)
+            return f"{number(rate)} per second, {watch:.1f} times as long"
+        if not low and high == math.inf:
+            return "a low rate and a high one, for longer"
+        return f"{number(2 * low if high == math.inf else (low + high) / 2)} per second"
 
     @property
     def title(self) -> str:
         return "The rate that is sustained"
 
     def facts(self) -> list[tuple[str, str]]:
-        ends = [("sustained", self.low), ("not sustained", self.high)]
-        return [
-            *((name, "no rate" if rate is None else f"{number(rate)} per second") for name, rate in ends),
-            ("next", self.next),
-        ]
+        ends = (("sustained", self.low), ("not sustained", self.high))
+        rates = [(name, "no rate" if rate is None else f"{number(rate)} per second") for name, rate in ends]
+        return [*rates, ("next", self.next)]
 
     def tables(self) -> list[Table]:
-        return [_table(self.logs)]
+        first, *others = (log.tables()[0] for log in self.logs)
+        for table in others:
+            first.rows.extend(table.rows)
+        return [first]
 
     def footnotes(self) -> list[str]:
         above = [log for log in self.logs if log.kind == STABLE and self.high is not None and log.rate > self.high]
         crossed = [f"{log.name}: stable above a rate that is not sustained: compare logs of one system" for log in above]
-        return [*_lines(self.logs), *crossed, *(f"{name}: {text}" for name, text in self.facts())]
+        lines = [line for log in self.logs for line in log.footnotes()]
+        return [*lines, *crossed, *(f"{name}: {text}" for name, text in self.facts())]
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -212,8 +215,8 @@ def verdict(
 ) -> LogVerdict:
     """Decide whether the system behind a log kept up with its arrivals.
 
-    arrivals  (n,) seconds or dates, in order, or the path of a log for `packenv verdict`
-    starts    (n,) when each task left the queue. NaN, NaT or None while it waits
+    arrivals  (n,) when each task arrived, in order: seconds, or dates. Or the path of a log (`packenv verdict --help`)
+    starts    (n,) when each task started, missing while it waits
     ends      (n,) when each task ended, missing while it runs. Without `starts`, all tasks in the system are judged
     lost      (n,) whether the task was rejected or abandoned. It leaves at its end, or on arrival if that is missing
     cycle     seconds after which the load repeats itself, None if it does not
@@ -247,84 +250,84 @@ def sustained(logs: Sequence[Any], *, cycle: float | None = DAY, **reading: Any)
 
 def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     """Return the verdict on a checked log."""
-    first, seconds = float(log.arrival[0]), float(log.arrival[-1] - log.arrival[0])
-    reasons: list[tuple[str, float]] = []  # for being undecided, and how many times as long a log would decide
+    arrival, n = log.arrival, len(log.arrival)
+    first, seconds = float(arrival[0]), float(arrival[-1] - arrival[0])
     # Bins over the log, or over whole cycles of it.
-    cycles = seconds / cycle if cycle and seconds >= cycle and _follows(log.arrival, cycle) else 0.0
+    period = cycle if cycle and seconds >= cycle and _follows(arrival, cycle) else 0.0
+    cycles = seconds / period if period else 0.0
     whole = max(int(cycles), 1)
-    lasts = whole * cycle if cycles and cycle else seconds
+    lasts = whole * period or seconds or 1.0
     bins = whole * max(HOURS, -(-BINS // whole))
     edges = first + np.linspace(0, lasts, bins + 1)
-    width, half = lasts / bins, bins // 2
-    if width == 0:
-        nothing = np.zeros(0)
-        return LogVerdict(
-            *(log.name, NOTHING, ("all arrivals come at once: a burst, no stream",), log.notes, None, len(log.arrival), 0.0),
-            *(float(log.lost.mean()), log.has_starts, nothing, nothing, nothing),
-        )
-    if 0 < cycles < FEWEST_CYCLES:
-        what = f"the load follows a cycle of {lasting(cycle)} and the log has {cycles:.1f}: it needs {FEWEST_CYCLES} whole ones"
-        reasons.append((what, (FEWEST_CYCLES + 0.1) / cycles))
     # Waiting tasks and tasks in service, mean over each bin.
     leaves = np.where(log.lost & np.isnan(log.start), log.end, log.start) if log.has_starts else log.end
-    waiting = np.maximum(np.diff(_area(log.arrival, edges) - _area(leaves, edges)) / width, 0.0)
-    in_service = np.zeros(bins)
-    if log.has_starts and log.has_ends:
-        served = ~np.isnan(log.start) & ~log.lost
-        in_service = np.maximum(np.diff(_area(log.start[served], edges) - _area(log.end[served], edges)) / width, 0.0)
+    waiting = _present(arrival, leaves, edges)
+    served = ~np.isnan(log.start) & ~log.lost & log.has_ends
+    in_service = _present(log.start[served], log.end[served], edges)
     course = waiting.reshape(whole, -1).mean(axis=0)
     path = waiting + np.tile(course.mean() - course, whole) if whole > 1 else waiting
-    # The level of the queue, and the load by arrivals and services.
+    # The level of the queue, and of one by chance in independent arrivals and services.
     edge = QUEUE if log.has_starts else SYSTEM
-    judged = judge_run(path, width, 0.0, 0.0, edge)
+    judged = stability.judge_run(path, lasts / bins, 0.0, 0.0, edge)
     services = _services(log, edges[-1])
-    mean, square = (float(services.mean()), float(services @ services) / len(services)) if len(services) else (0.0, 0.0)
-    settling = settling_time(mean, square / 2 / mean) if mean else 0.0
-    variation = square / mean**2 - 1 if mean else 0.0
-    independent = len(log.arrival) / max(_dispersion(log.arrival, edges, whole) + variation, 1e-9)
-    if log.closed or _waits_for_completions(log):
-        reasons.append(("arrivals wait for completions, a closed loop, in which no queue can grow; send at a rate", math.inf))
-    if independent < INDEPENDENT:
-        what = f"bursts or a few long services: as much as {independent:.0f} independent arrivals, {INDEPENDENT:.0f} are needed"
-        reasons.append((what, INDEPENDENT / independent))
-    if lasts < (SERVICES if log.has_starts else TIMES_THERE) * mean:
-        reasons.append((f"arrivals last {lasting(lasts)}, a service {lasting(mean)}: a burst, no stream", settling / lasts))
-    if is_rough(variance_rates(path)):
-        reasons.append(("the queue changes more slowly than a log of this length shows", AGAIN))
-    if not reasons and judged.kind == STABLE:
-        # Room in the servers for chance, and for long services still to come.
-        error, unseen = MARGIN * math.sqrt(2 / independent), _unseen(services, lasts / 2)
-        full = _fullness(waiting[half:], in_service, half)
-        if not log.has_ends:
-            reasons.append(("the log has no ends, so it does not show whether the servers still fill", math.inf))
-        elif lasts < settling:
-            what = f"the servers still fill: with services as long as these that takes {lasting(settling)}"
-            reasons.append((what, settling / lasts))
-        elif full * (1 + UNSEEN * unseen + error) >= 1:
-            room = 1 - full * (1 + UNSEEN * unseen)
-            tail = f", and long services have {unseen:.0%} to come" if unseen >= 0.005 else ""
-            known = "are" if in_service.any() else "may be"
-            what = f"the servers {known} {full:.0%} full, give or take {full * error:.0%}{tail}"
-            reasons.append((what, (full * error / room) ** 2 if room > 0 else math.inf))
-    if not reasons and judged.kind == UNDECIDED:
-        slows = judged.level > edge.ends[1]
-        what = "the queue grew, but ever more slowly" if slows else "a queue at the edge of stability may be as long"
-        reasons.append((what, AGAIN if slows else longer(judged, edge)))
+    mean, residual = (services.mean(), services @ services / services.sum() / 2) if len(services) else (0.0, 0.0)
+    dispersion, variation = _dispersion(arrival, edges, whole), 2 * residual / mean - 1 if mean else 0.0
+    independent = n / max(dispersion + variation, 1e-9)
+    late = path[bins // 2 :]
+    by_chance = (late.mean() - (late.min() if edge is SYSTEM else 0.0)) * math.sqrt(independent) / n
+    beyond_chance = float(np.interp(SURE, SHARES, edge.levels))
+    # Room in the servers for chance, and for long services still to come.
+    settling = stability.settling_time(mean, residual)
+    unseen, error = _unseen(services, lasts / 2), ERRORS * math.sqrt(2 / independent)
+    full = _fullness(waiting[bins // 2 :], in_service)
+    room = 1 - full * (1 + UNSEEN * unseen)
+    servers = f"the servers {'are' if in_service.any() else 'may be'} {full:.0%} full, give or take {full * error:.0%}"
+    if unseen >= 0.005:
+        servers += f", and long services have {unseen:.0%} to come"
+    # Reasons for being undecided, and how many times as long a log would decide.
+    stable, slows = judged.kind == STABLE, judged.level > edge.ends[1]
+    always = [
+        (not seconds, "all arrivals come at once: a burst, no stream", math.inf),
+        (0 < cycles < FEWEST_CYCLES, f"the load follows a cycle of {lasting(period)} and the log has {cycles:.1f}: "
+         f"it needs {FEWEST_CYCLES} whole ones", (FEWEST_CYCLES + 0.1) / (cycles or 1.0)),
+        (log.closed or _waits_for_completions(log), "arrivals wait for completions, a closed loop, in which no queue can grow; "
+         "send at a rate", math.inf),
+        (independent < INDEPENDENT, f"{'arrivals come in bursts' if dispersion > variation else 'a few services are long'}: "
+         f"they count as {independent:.0f} independent arrivals, {INDEPENDENT:.0f} are needed", INDEPENDENT / independent),
+        (lasts < (SERVICES if log.has_starts else TIMES_THERE) * mean, f"arrivals last {lasting(lasts)}, a service "
+         f"{lasting(mean)}: a burst, no stream", settling / lasts),
+        (stability.is_rough(stability.variance_rates(path)), "the queue changes more slowly than a log of this length shows",
+         AGAIN),
+    ]  # fmt: skip
+    otherwise = [
+        (stable and not log.has_ends, "the log has no ends, so it does not show whether the servers still fill", math.inf),
+        (stable and lasts < settling, f"the servers still fill: with services as long as these that takes {lasting(settling)}",
+         settling / lasts),
+        (stable and room <= full * error, servers, (full * error / room) ** 2 if room > 0 else math.inf),
+        (judged.kind == UNSTABLE and by_chance < beyond_chance, "chance in arrivals and services can make such a queue at the "
+         "edge of stability", (beyond_chance / by_chance) ** 2 if by_chance else math.inf),
+        (judged.kind == UNDECIDED and slows, "the queue grew, but ever more slowly", AGAIN),
+        (judged.kind == UNDECIDED, "a queue at the edge of stability may be as long", stability.longer(judged, edge)),
+    ]  # fmt: skip
+    reasons = [(why, times) for holds, why, times in always[: None if seconds else 1] if holds] or [
+        (why, times) for holds, why, times in otherwise if holds
+    ][:1]
     times = max((times for _, times in reasons), default=math.inf)
-    kind = UNDECIDED if reasons else judged.kind
     return LogVerdict(
-        log.name, judged._replace(kind=kind), tuple(what for what, _ in reasons),
-        (*log.notes, *_hours(course, first, cycle if cycles else None)),
-        max(times, 1.5) if math.isfinite(times) else None, len(log.arrival), seconds, float(log.lost.mean()), log.has_starts,
-        (edges[1:] + edges[:-1]) / 2 - first, waiting, in_service,
+        log.name, judged._replace(kind=UNDECIDED) if reasons else judged, tuple(why for why, _ in reasons),
+        (*log.notes, *_hours(course, first, period)), max(times, 1.5) if math.isfinite(times) else None,
+        n, seconds, float(log.lost.mean()), log.has_starts, (edges[1:] + edges[:-1]) / 2 - first, waiting, in_service,
     )  # fmt: skip
 
 
-def _area(times: Floats, edges: Floats) -> Floats:
-    """Return ∫ of the number of times passed, up to each edge, (edges,)."""
-    known = np.sort(times[~np.isnan(times)])
-    passed = np.searchsorted(known, edges)
-    return np.asarray(passed * edges - np.concatenate([[0.0], np.cumsum(known)])[passed])
+def _present(begin: Floats, end: Floats, edges: Floats) -> Floats:
+    """Return the mean number of tasks between `begin` and `end` in each bin."""
+    areas = []
+    for times in (begin, end):
+        known = np.sort(times[~np.isnan(times)])
+        passed = np.searchsorted(known, edges)
+        areas.append(passed * edges - np.concatenate([[0.0], np.cumsum(known)])[passed])
+    return np.maximum(np.diff(areas[0] - areas[1]) / (edges[1] - edges[0]), 0.0)
 
 
 def _services(log: Log, last: float) -> Floats:
@@ -332,10 +335,8 @@ def _services(log: Log, last: float) -> Floats:
 
     Without starts they are times in the system.
     """
-    if not log.has_ends:
-        return np.zeros(0)
     begin = log.start if log.has_starts else log.arrival
-    served = ~log.lost & (begin < last)
+    served = ~log.lost & (begin < last) & log.has_ends
     services = np.fmin(log.end[served], last) - begin[served]
     return services[services > 0]
 
@@ -355,14 +356,12 @@ def _dispersion(arrival: Floats, edges: Floats, cycles: int) -> float:
     The cycle is removed.
     """
     most = 0.0
-    for windows in WINDOWS:
-        each = -(-windows // cycles)
-        if cycles * each > 2 * WINDOWS[-1] and most:
+    for each in (-(-windows // cycles) for windows in WINDOWS):
+        if most and cycles * each > 2 * WINDOWS[-1]:
             break
         counts = np.diff(np.searchsorted(arrival, np.linspace(edges[0], edges[-1], cycles * each + 1))).reshape(cycles, each)
         off = counts - (counts.mean(axis=0) if cycles > 1 else counts.mean())
-        free = (cycles - 1) * each if cycles > 1 else each - 1
-        most = max(most, float((off**2).sum()) / free / counts.mean())
+        most = max(most, float((off**2).sum()) / ((cycles - 1) * each or each - 1) / counts.mean())
     return most
 
 
@@ -376,19 +375,19 @@ def _unseen(services: Floats, beyond: float) -> float:
     k = min(max(10, math.isqrt(len(services))), len(services) - 1)
     longest = np.sort(services)[-k - 1 :]
     start, shape = longest[0], k / max(float(np.log(longest[1:] / longest[0]).sum()), 1e-9)
-    shape *= 1 - 1 / math.sqrt(k)  # on the safe side, by a standard error
+    shape *= 1 - 1 / math.sqrt(max(k, 1))  # on the safe side, by a standard error
     if shape <= 1:
         return math.inf
     beyond = max(min(beyond, longest[-1]), start)
     return float(k * start * (beyond / start) ** (1 - shape) / (shape - 1) / services.sum())
 
 
-def _fullness(waiting: Floats, in_service: Floats, half: int) -> float:
-    """Return how full servers are in the second half.
+def _fullness(waiting: Floats, in_service: Floats) -> float:
+    """Return how full servers are in the second half, whose `waiting` is given.
 
     It is relative to times with more waiting than usual. UNKNOWN without starts or ends.
     """
-    late = in_service[half:]
+    late = in_service[-len(waiting) :]
     if not late.any():
         return UNKNOWN
     queued = waiting > max(0.5, 2 * float(np.median(waiting)))
@@ -401,48 +400,22 @@ def _waits_for_completions(log: Log) -> bool:
 
     Nearly every task then arrives when another ends, and finds the same number in the system.
     """
-    ends = np.sort(log.end[~np.isnan(log.end)])
-    if len(ends) < 2:
-        return False
+    ends, n = np.sort(log.end[~np.isnan(log.end)]), len(log.arrival)
     passed = np.searchsorted(ends, log.arrival, "right")
-    there = np.arange(len(log.arrival)) - passed
-    since = (log.arrival - ends[passed - 1])[passed > 0]
-    same = np.bincount(np.maximum(there[passed > 0], 0)).max(initial=0)
-    at_once = (since <= AT_ONCE * (log.arrival[-1] - log.arrival[0]) / len(log.arrival)).sum()
-    return bool(len(since) > len(log.arrival) / 2 and min(same, at_once) >= CLOSED * len(since))
+    later = np.flatnonzero(passed)  # arrivals after the first end
+    if len(later) <= n / 2:
+        return False
+    same = np.bincount(np.maximum(later - passed[later], 0)).max()
+    at_once = (log.arrival[later] - ends[passed[later] - 1] <= AT_ONCE * (log.arrival[-1] - log.arrival[0]) / n).sum()
+    return bool(min(same, at_once) >= CLOSED * len(later))
 
 
-def _hours(course: Floats, first: float, cycle: float | None) -> tuple[str, ...]:
+def _hours(course: Floats, first: float, cycle: float) -> tuple[str, ...]:
     """Return a note on the hours of longest and fastest growing queue."""
-    if cycle is None or not course.any():
+    if not cycle or not course.any():
         return ()
     hour = ((first + (np.arange(len(course)) + 0.5) * cycle / len(course)) % cycle / cycle * HOURS).astype(np.int64)
     queue = np.bincount(hour, course, HOURS) / np.maximum(np.bincount(hour, minlength=HOURS), 1)
     behind = np.flatnonzero(np.diff(queue, prepend=queue[-1]) > RISES * queue.max())
     falls = f"; it falls behind in hours {', '.join(map(str, behind))}" if len(behind) else ""
     return (f"the queue is longest in hour {int(np.argmax(queue))} of the cycle's {HOURS}{falls}",)
-
-
-def _table(logs: Sequence[LogVerdict]) -> Table:
-    """Return a row for each log."""
-    columns = [*map(Column, ("log", "verdict")), *numbers("arrivals", "per second", "level", "lost", "watch")]
-    table = Table("Did it keep up?", columns)
-    for log in logs:
-        watch = f"{log.watch:.1f} times" if log.watch else ""
-        lost = f"{log.lost:.1%}" if log.lost else ""
-        cells = f"{log.arrivals:,}", number(log.rate), f"{log.verdict.level:.2f}", lost, watch
-        table.add(_short(log), Styled(log.kind, STYLES[log.kind]), *cells)
-    return table
-
-
-def _short(log: LogVerdict) -> str:
-    """Return the name of a log without its folder."""
-    return log.name.rsplit("/", 1)[-1]
-
-
-def _lines(logs: Sequence[LogVerdict]) -> list[str]:
-    """Return each log's reasons and notes, and the growth of queues."""
-    grow = {log: f"the queue grows by {number(3600 * log.verdict.drift)} tasks an hour" for log in logs if log.kind == UNSTABLE}
-    return [
-        f"{_short(log)}: {line}" for log in logs for line in (*([grow[log]] if log in grow else []), *log.reasons, *log.notes)
-    ]

@@ -139,7 +139,7 @@ def _check_info(steps: Steps, name: str) -> None:
         require(not different, f"{name}: info has {', '.join(different)} at some steps only (step {n})")
         for key, value in info.items():
             number = isinstance(value, (int, float, np.number)) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
-            require(number, f"{name}: info[{key!r}] is no number, but {value!r} (step {n})")
+            require(number, f"{name}: info[{key!r}] is not a number, but {value!r} (step {n})")
 
 
 def _check_seed(first: Any, second: Any, seed: int, name: str) -> None:

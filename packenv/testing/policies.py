@@ -187,7 +187,7 @@ def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: s
     for run, what in ((paused, "paused and grown"), (copied, "copied half-way")):
         run.advance(slots)
         same = _equal(whole.schedule, run)
-        require(same, f"{where}: a run that is {what} goes on differently: the policy keeps something outside its state")
+        require(same, f"{where}: a run that is {what} goes on differently: the policy has data outside its state")
 
 
 class _Paused:

@@ -55,9 +55,9 @@ def check_certificate(path: str | Path, proof: Bracket | QueueBound, workload: W
         of_queue = isinstance(proof, QueueBound)
         where, whose = place_of(workload, of_queue), proof.proved_for
         if whose == where:
-            raise InputError(f"{path}: it does not prove what it says of {where}: {refuted}") from None
+            raise InputError(f"{path}: its proof for {where} is wrong: {refuted}") from None
         others = "for another workload, intensity or other servers" if of_queue else "for another workload or other servers"
-        reason = f"it may be {others}" if whose is None else f"it is of {whose}"
+        reason = f"it may be {others}" if whose is None else f"it is for {whose}"
         raise InputError(f"{path}: not proved for {where}; {reason} ({refuted})") from None
 
 
@@ -68,7 +68,7 @@ PROVED_FOR = "proved_for"
 def _whose(plain: dict[str, Any]) -> str | None:
     text = plain.get(PROVED_FOR)
     if text is not None and not (isinstance(text, str) and text.isprintable() and len(text) <= MOST_LETTERS):
-        raise ValueError(f"{PROVED_FOR} is no line of text")
+        raise ValueError(f"{PROVED_FOR} is not a line of text")
     return text
 
 

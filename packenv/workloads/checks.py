@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from packenv.content.text import do_not_go
 from packenv.errors import InputError
 from packenv.jobs import HOW_MANY, UNKNOWN, Jobs
 from packenv.units import LARGEST_CAPACITY
@@ -35,7 +36,7 @@ def check_parts(sizes: Any, service: Any, jobs: Jobs | None, rates: list[str]) -
         extra = [key for key, value in (("sizes", sizes), ("service", service)) if value is not None] + rates
         if extra:
             faster = "; `with_(intensity=…)` lets its tasks come faster or slower" if rates else ""
-            raise InputError(f"a Jobs table leaves no place for {', '.join(extra)}{faster}")
+            raise InputError(f"{do_not_go(extra, 'a Jobs table')}{faster}")
         if len(jobs) == 0:
             raise InputError("the Jobs table has no rows")
         return
@@ -67,9 +68,9 @@ def check_workload(workload: Workload) -> None:
         )
     if jobs is not None and jobs.devices is not None:
         if servers.devices is None or (servers.devices[:, HOW_MANY] == UNKNOWN).any():
-            raise InputError("tasks need devices, and it is not known how many servers have: Servers.with_devices_of says it")
+            raise InputError("tasks need devices, but the servers' devices are not known: use Servers.with_devices_of")
         if servers.D == 1:
-            raise InputError("devices go with several resources: name cpu or memory beside them")
+            raise InputError("devices go with several resources: add cpu or memory")
     # Tasks fit the servers.
     check_fits(workload.demand_law, servers)
     if jobs is not None:
@@ -80,7 +81,7 @@ def check_workload(workload: Workload) -> None:
         if jobs is None:
             raise InputError(f"workload {workload.name} is a stream: a network goes with a table of jobs")
         if jobs.home is None:
-            raise InputError(f"workload {workload.name} does not say where data lie (column home): racks and a network need that")
+            raise InputError(f"workload {workload.name} has no column home: racks and a network need the data's servers")
         workload.network.rack_of(len(servers))
         if workload.network.takes_resources:
             check_reads(jobs, workload.network, servers.units)
@@ -92,7 +93,7 @@ def check_workload(workload: Workload) -> None:
             raise InputError("service has no finite mean")
         key, value = workload.given or ("", 0.0)
         if key in ("load", "intensity") and value > MOST_SHARE:
-            raise InputError(f"{key} {value:g}: it is a share, such as 0.9, not per cent")
+            raise InputError(f"{key} {value:g}: must be a share, such as 0.9, not per cent")
         if workload.given and key != "load":
             check_rate(workload)
 

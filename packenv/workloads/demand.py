@@ -130,14 +130,14 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
             )
             problem = f"a demand of {amounts} fits in no server; the largest has {largest}"
             if (servers.kinds == UNIT).all():
-                problem += " (in other units servers say what they have, in each resource: 3x32:128)"
+                problem += " (in other units, give servers a capacity for each resource: 3x32:128)"
             if isinstance(sizes, Jobs):
                 raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
             raise InputError(problem)
     # Devices: every row fits a server.
     if isinstance(sizes, Jobs) and sizes.devices is not None and not (fits := fitting(sizes, servers)).all():
         row = int(np.argmin(fits))
-        raise RowError(row, f"{needed_devices(sizes, row)}: no server has these beside a demand of its size")
+        raise RowError(row, f"{needed_devices(sizes, row)}: no server has these devices and its demand")
 
 
 def scalar_size(demand: Ints, servers: Servers) -> Ints:

@@ -92,7 +92,7 @@ def workload(
     # A trace or a table: arguments of streams are errors.
     if idle := [f"`{argument}`" for argument in OF_STREAMS if changes.get(argument) is not None]:
         faster = "; `speedup` makes its tasks come faster" if any(changes.get(key) is not None for key in INTENSITIES) else ""
-        raise ArgumentError(do_not_go(idle, f"a trace, which says {'it' if len(idle) == 1 else 'them'} itself") + faster)
+        raise ArgumentError(do_not_go(idle, "a trace, which has its own") + faster)
     from packenv.workloads.workload_of_trace import workload_of_trace  # loads pyarrow
 
     return workload_of_trace(source, changes, resources, reading, bool(changes.pop("any_number", False)))
@@ -149,7 +149,7 @@ def _named(source: Any, changes: dict[str, Any], slot_seconds: Exact | None, res
     if isinstance(source, Workload):
         original = source
     elif not isinstance(source, (str, Path)):
-        raise InputError(f"a workload is a name, a file, a table or a Workload, not {type(source).__name__}")
+        raise InputError(f"a workload must be a name, a file, a table or a Workload, not {type(source).__name__}")
     elif str(source) in WORKLOADS:
         original = named_workload(str(source))
     elif str(source).endswith(".json"):

@@ -120,7 +120,7 @@ def check_reads(jobs: Jobs, network: Network, capacity: Ints) -> None:
     """
     network.units(jobs.resources)
     if jobs.home is None:
-        raise InputError("network: reading and serving go with a table that says where the data lie (column home)")
+        raise InputError("network: reading and serving need a table with a column home, the servers that hold the data")
     row = np.repeat(np.arange(len(jobs)), np.diff(jobs.home.offsets))
     fits = (jobs.demand[row] <= capacity[jobs.home.values]).all(axis=1)
     stuck = (np.diff(jobs.home.offsets) > 0) & (np.bincount(row, fits, len(jobs)) == 0)

@@ -34,7 +34,7 @@ def chosen_resources(resources: str | Sequence[str] | None) -> tuple[Wanted, Siz
     named = text.removeprefix("max:")
     names = tuple(name.strip() for name in named.split(","))
     if "" in names or len(set(names)) < len(names):
-        raise ArgumentError(f"`resources` is max, all, names such as cpu,memory, or max:cpu,memory, not {text!r}")
+        raise ArgumentError(f"`resources` must be max, all, names such as cpu,memory, or max:cpu,memory, not {text!r}")
     return names, "all" if named == text else "max"
 
 
@@ -99,7 +99,7 @@ def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Serve
         changed = servers.capacity * np.where(np.arange(len(names)) == r, factor, 1.0)
         text = str(replace(servers, capacity=changed))
         such = f": `servers` {text}?" if len(text) <= MOST_LETTERS else ""
-        amounts = f"a task asks for up to {amount_text(most[r])}, and a server has {amount_text(capacity[r])}"
+        amounts = f"a task needs up to {amount_text(most[r])}, and a server has {amount_text(capacity[r])}"
         return f"{names[r]} of tasks and of servers look like other units, as {amounts}{such}"
     return None
 
@@ -126,7 +126,7 @@ def servers_for(
         raise ArgumentError(f"`servers` {text}: tasks have one size; use `resources` {several} for several capacities")
     if names is not None and resources != servers.D:
         number = "one capacity" if servers.D == 1 else f"{servers.D} capacities"
-        problem, advice = f"`servers` {text}: {number}, and tasks ask for {listed(names)}", ": say what a server has of each"
+        problem, advice = f"`servers` {text}: {number}, but tasks need {listed(names)}", ": give a capacity for each"
         if example is None:
             raise ArgumentError(problem, advice)
         raise ArgumentError(problem, f"{advice}, such as `servers` {example(servers)}", {"servers": example(servers)})

@@ -61,7 +61,7 @@ class Servers:
         try:
             capacity = np.array(self.capacity, np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise InputError("servers: capacities must be numbers, as many for each server") from None
+            raise InputError("servers: each server needs the same number of capacities") from None
         capacity = capacity[:, None] if capacity.ndim == 1 else capacity
         if capacity.ndim != 2 or 0 in capacity.shape:
             raise InputError(f"servers: capacities must have shape (servers, resources), not {capacity.shape}")
@@ -158,7 +158,7 @@ class Servers:
         """Append one server of a kind such as `64:256`, or raise ArgumentError."""
         kind = parse_servers(text if KIND.fullmatch(text.strip()) else f"1x{text}", self.D)
         if len(kind) > 1:
-            raise ArgumentError(f"`add` {text}: how many is what is asked; name the kind alone, {str(kind).partition('x')[2]}")
+            raise ArgumentError(f"`add` {text}: leave out the number, which is the answer: {str(kind).partition('x')[2]}")
         if kind.D != self.D:
             such = str(self.only([0])).partition("x")[2]
             raise ArgumentError(f"`add` {text}: of each resource a server has a capacity, such as {such}")
@@ -187,7 +187,7 @@ class Servers:
         devices = np.tile([UNKNOWN, MILLI, NO_MODEL], (len(self), 1)) if self.devices is None else self.devices.copy()
         unknown = devices[:, HOW_MANY] == UNKNOWN
         for server in np.flatnonzero(unknown & (np.abs(amount - number) > 1e-6))[:1].tolist():
-            raise InputError(f"server {server}: {amount[server]:g} devices are no whole number")
+            raise InputError(f"server {server}: {amount[server]:g} devices is not a whole number")
         devices[unknown, HOW_MANY] = number[unknown]
         return replace(self, devices=devices)
 
@@ -358,7 +358,7 @@ def _of_resources(header: list[str], names: tuple[str, ...], amounts: list[int])
         return amounts
     unknown = next(name for name, columns in zip(names, known, strict=True) if len(columns) != 1)
     several = "no column" if not known[names.index(unknown)] else "several columns"
-    raise InputError(f"{several} of {', '.join(header)} for {unknown}: name the columns {', '.join(names)}, as tasks do")
+    raise InputError(f"{several} of {', '.join(header)} for {unknown}: name the columns as in the tasks, {', '.join(names)}")
 
 
 def _capacities(cells: list[str], line: int) -> list[float]:

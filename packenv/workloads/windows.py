@@ -34,16 +34,16 @@ class Windows:
     def __post_init__(self) -> None:
         table, name = self.workload.jobs, self.workload.name
         if table is None:
-            raise InputError(f"windows: {name} is a stream of tasks, and they are taken from a table of jobs")
+            raise InputError(f"windows: {name} is a stream of tasks, but windows are parts of a table of jobs")
         if any(column is not None for column in (table.job, table.phase, table.predecessors, table.home, table.gang)):
-            raise InputError(f"windows: the tasks of {name} belong to jobs, or have places; a window is of single tasks")
+            raise InputError(f"windows: the tasks of {name} belong to jobs or have home servers, but windows need single tasks")
         if not 0 <= self.between[0] < self.between[1] <= 1:
             raise InputError(f"windows: between must be two shares of the table, the lower one first, not {self.between}")
         first, last = self._ends(len(table))
         there = "" if self.between == (0.0, 1.0) else f" in {self.between}"
         if not 1 <= self.jobs <= last - first:
             few = f"{name} has {last - first:,} jobs{there}"
-            raise InputError(f"jobs={self.jobs}: {few}; a window is of so many in a row: from 1 to {last - first:,}")
+            raise InputError(f"jobs={self.jobs}: {few}; a window has from 1 to {last - first:,} tasks in a row")
 
     def __call__(self, seed: int) -> Jobs:
         return self.window(seed)[0]

@@ -204,9 +204,7 @@ class Workload(Showable):
     @property
     def bound_caveats(self) -> list[str]:
         """Lines for bounds on policies: what these do not count."""
-        return (
-            ["bounds let each task of a gang start by itself: with whole gangs less may be supportable"] if self.has_gangs else []
-        )
+        return ["bounds let each task of a gang start alone: whole gangs may support less"] if self.has_gangs else []
 
     @property
     def record(self) -> dict[str, Any]:
@@ -357,7 +355,7 @@ class Workload(Showable):
         key, value = self.given
         if key == "load":
             if self.rho is None:
-                raise InputError("load is a share of rho*: packenv.resolved(workload) finds it, and the rate with it")
+                raise InputError("load is a share of rho*: packenv.resolved(workload) computes the rate")
             return self.rate_for(value * self.rho[0])
         return value if key == "rate" else self.rate_for(value * self.area_bound)
 
@@ -415,7 +413,7 @@ class Workload(Showable):
         wanted = positive(*given[0])
         assert self.jobs is not None
         if self.jobs.arrival[-1] == 0:
-            raise InputError(f"{self.name}: all tasks are there in slot 0, so that they can come neither faster nor slower")
+            raise InputError(f"{self.name}: all tasks arrive in slot 0, so their rate cannot change")
         servers = self.with_(servers=changes["servers"]) if changes.get("servers") is not None else self
         times = (servers.intensity if rate is None else self.rate) / wanted
         return changes | {"jobs": spread(self.jobs, times) if self.draw is None else spread_draw(self.draw, times)}
@@ -523,7 +521,7 @@ class Workload(Showable):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, or raise InputError for tables."""
         if self.jobs is not None:
-            raise InputError(f"workload {self.name} is a Jobs table: keep it as a trace, not as JSON")
+            raise InputError(f"workload {self.name} is a Jobs table: save it as a trace, not as JSON")
         key, value = self.given or ("", None)
         plain = {
             "name": self.name,

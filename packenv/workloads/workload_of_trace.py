@@ -45,7 +45,7 @@ NO_SUCH_KIND = "tasks for kinds of GPU that no server has"
 GANG_OF_NODES = "each is a gang of a task for each node, with equal parts of the job; tasks may share a server"
 ONE_TASK = "each is one task, which one server must hold"
 MOST_NAMED = 5  # partitions of a log
-ONE_AMOUNT = "tasks ask for parts of a GPU, and a node's GPUs count as one amount: more may run at once than on real devices"
+ONE_AMOUNT = "tasks need parts of a GPU, and a node's GPUs count as one amount: more may run together than on real devices"
 MOST_MACHINES = 8
 """Largest sum of servers larger than a log's machine; more are numbers of processors, not shares."""
 TASKS_OF_A_SERVER = 8
@@ -245,7 +245,7 @@ def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_
 def _fitting_example(recorded: Trace, sizes: Sizes | None) -> tuple[str, str]:
     if recorded.waits and recorded.processors:
         most = recorded.most_at_once()
-        return f"1x{most:g}", f", one machine of the {recorded.resources[0]} that its jobs had at once"
+        return f"1x{most:g}", f", one machine of the {recorded.resources[0]} with the most that its jobs used together"
     return example_servers(recorded, usual_sizes(recorded, sizes)), ""
 
 
@@ -325,7 +325,7 @@ def _too_small(recorded: Trace, jobs: Jobs, servers: Servers, fits: Bools, sizes
     row = int(np.argmin(fits))
     if jobs.devices is not None and (jobs.demand[row] <= servers.units).all(axis=1).any():
         kinds = ", ".join(servers.device_kinds) or "no kinds"
-        problem = f"{needed_devices(jobs, row)}: no server has these beside a demand of its size; servers have GPUs of {kinds}"
+        problem = f"{needed_devices(jobs, row)}: no server has these devices and its demand; servers have GPUs of {kinds}"
         return ArgumentError(f"{recorded.where(row)}: {problem}")
     both = (jobs.amounts[row], servers.capacity.max(axis=0))
     demand, largest = (", ".join(f"{amount:.5g}" if amount < GI else in_gib(amount) for amount in amounts) for amounts in both)
@@ -336,7 +336,7 @@ def _too_small(recorded: Trace, jobs: Jobs, servers: Servers, fits: Bools, sizes
     problem = f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}"
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
         return ArgumentError(f"{problem}: {foreign}")
-    return ArgumentError(problem, f": say what a server has in each resource, such as {such}", remedy)
+    return ArgumentError(problem, f": give a capacity for each resource, such as {such}", remedy)
 
 
 def _round_up(amount: float) -> float:

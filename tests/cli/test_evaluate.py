@@ -331,7 +331,7 @@ def test_reserve_says_how_long_its_age_is() -> None:
     """A default in slots is a few minutes of a log in seconds; where slots have no length, nothing is said."""
     stream = packenv.workload("paper/fig4b")
     assert notices(stream, ("reserve",)) == []
-    said = "reserve: keeps servers for tasks that wait longer than 16 min 40 s (age=1000 slots)"
+    said = "reserve: reserves servers for waits above 16 min 40 s (age=1000 slots)"
     assert notices(stream.with_(slot_seconds=1.0), ("reserve",)) == [said]
 
 

@@ -184,7 +184,7 @@ def test_judged_and_unstable_marked(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert below["supported"]["low"] >= 0.8 and below["supported"]["half"] == "held"
     assert (below["verdict"], above["verdict"]) == ("stable", "unstable")
     out = capsys.readouterr().out
-    assert "supported" in out and "held" in out and " ↑" in out and "↑ unstable: the mean says how long the run was" in out
+    assert "supported" in out and "held" in out and " ↑" in out and "↑ unstable: the mean depends on the length of the run" in out
     before = log.read_text()
     assert compete(tmp_path, *arguments, "--log", log, judge=True) == [below, above]
     assert log.read_text() == before

@@ -19,7 +19,7 @@ def test_policy_is_found_saved_and_run(tmp_path: Path, capsys: pytest.CaptureFix
     main(["optimal-policy", *WORKLOAD, "--most", "4", *runs, "-p", "bf-js", "--out", str(policy), "--json", str(found)])
     said = capsys.readouterr().out
     assert "any policy, at least" in said and "more than 4 waiting jobs of a size are taken for 4" in said
-    assert "too few: twice as many change the shortest mean queue by" in said
+    assert "too few: doubling them changes the shortest mean queue by" in said
     record = json.loads(found.read_text())
     assert (record["states"], record["most"], record["rate"]) == (5 * 9**2, 4, 0.3)
     assert 0 < record["smaller"] < record["lower"]

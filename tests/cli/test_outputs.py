@@ -138,7 +138,7 @@ def test_full_disk_for_everything(tmp_path: Path) -> None:
 def test_full_disk_and_a_log(tmp_path: Path) -> None:
     board = ("leaderboard", "-w", "paper/fig4b@0.8", "-p", "fifo-ff", "--reference", "fifo-ff", "--no-judge", "--slots", "3000")
     done = packenv_command(*board, "--seeds", "4", "--processes", "1", "--log", "board.jsonl", most_bytes=9000, cwd=tmp_path)
-    said = "packenv: board.jsonl: cannot be written (File too large): runs from here on are not kept there"
+    said = "packenv: board.jsonl: cannot be written (File too large): further runs are not stored there"
     assert done.returncode == 0 and said in lines(done) and "fifo-ff" in done.stdout
     text = (tmp_path / "board.jsonl").read_text()
     assert text.endswith("\n") and 1 <= len(text.splitlines()) < 4

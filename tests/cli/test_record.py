@@ -109,7 +109,7 @@ def test_a_dataset_is_data(tmp_path: Path) -> None:
         (["--policy", "bf-jx", "--out", "own-v0"], "unknown policy 'bf-jx'; did you mean"),
         (["--env", "Server", "--out", "own-v0"], "unknown environment 'Server'; did you mean ServerFill?"),
         (["--out", "own"], "own: the name of a dataset is NAME-vN"),
-        (["--out", "there-v0"], "there-v0: there is something of this name already"),
+        (["--out", "there-v0"], "there-v0: exists already: choose another name"),
         (["--out", "file/own-v0"], "cannot be written"),
         (["--out", "own-v0", "--option", "order=x"], "unknown order 'x'"),
         (["--out", "own-v0", "--option", "orders=index"], "unexpected keyword argument 'orders'"),

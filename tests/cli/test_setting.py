@@ -30,7 +30,7 @@ def test_resources(words: str, chosen: object) -> None:
 
 @pytest.mark.parametrize("words", ["", "cpu,", "cpu,cpu", "max:"])
 def test_bad_resources(words: str) -> None:
-    with pytest.raises(InputError, match="`resources` is max, all, names such as cpu,memory, or max:cpu,memory, not"):
+    with pytest.raises(InputError, match="`resources` must be max, all, names such as cpu,memory, or max:cpu,memory, not"):
         chosen_resources(words)
 
 

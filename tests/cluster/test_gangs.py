@@ -225,7 +225,7 @@ def test_streams_of_gangs() -> None:
         packenv.simulate(stream, "vqs", 100)
     with pytest.raises(InputError, match="Placement does not start the tasks of a gang together"):
         gymnasium.make("packenv/Placement-v1", workload=stream)
-    with pytest.raises(InputError, match="`backlog` lets single tasks arrive: no gangs go with it"):
+    with pytest.raises(InputError, match="`backlog` does not go with gangs"):
         packenv.simulate(stream, "fifo-ff", 100, backlog=5)
     with pytest.raises(InputError, match="the offline optimum knows no gangs"):
         packenv.optimal_schedule(stream.tabulated(0, 100))

@@ -23,7 +23,7 @@ def without_values() -> Workload:
 
 
 def test_priority_needs_values() -> None:
-    with pytest.raises(InputError, match=r"policy priority: custom has no column value; .* `columns` value=THEIRS"):
+    with pytest.raises(InputError, match=r"policy priority: custom has no column value; .* `columns` value=NAME"):
         packenv.simulate(without_values(), "priority")
 
 

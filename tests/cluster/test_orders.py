@@ -126,7 +126,7 @@ def test_what_orders_need(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="fifo-ff: order 'mine' must give a number for each of the 5 jobs"):
         starts(FifoFirstFit(order="mine"))
     workload = packenv.workload("paper/fig3a", rate=0.01)
-    with pytest.raises(InputError, match="knows all tasks beforehand: no backlog goes with it"):
+    with pytest.raises(InputError, match="knows all tasks in advance: backlog does not go with it"):
         packenv.simulate(workload, Easy(order="sjf"), slots=100, backlog=3)
 
 

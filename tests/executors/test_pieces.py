@@ -191,7 +191,7 @@ def test_executors_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(executor(processes=1), ThisProcess) and isinstance(executor(1), ThisProcess)
     with executor(2) as two:
         assert isinstance(two, LocalProcesses) and two.workers == 2
-    with pytest.raises(InputError, match="executor: 2 processes or processes=3: say one of them"):
+    with pytest.raises(InputError, match="executor: 2 processes or processes=3: give one of them"):
         executor(2, processes=3)
     with pytest.raises(InputError, match="no executor 'dask': processes, ray or ray://HOST:PORT"):
         executor("dask")

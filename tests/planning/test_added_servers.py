@@ -69,7 +69,7 @@ def test_a_bound_by_hand() -> None:
     assert (plans.bound.servers, plans.servers) == (6, 6)
     assert plans.records[0]["added"] == 3 and plans.records[0]["server"] == [1, 1]
     assert plans.to_frame().to_pylist()[0]["added"] == 3
-    answer = "3 more servers of capacity 1:1, 6 in all, with bf-js for max wait <= 0; no policy needs fewer."
+    answer = "3 more servers of capacity 1:1 (6 in all) are enough with bf-js for max wait <= 0. No policy needs fewer."
     assert answer in str(plans.table())
     check_bound(plans, 3)
 
@@ -99,7 +99,7 @@ def test_enough_as_it_is() -> None:
     table = {"arrival": [0, 0, 0], "size": [1, 0.5, 0.5], "service": [10] * 3}
     plans = packenv.plan(table, "max wait <= 0", policies=["bf-js", "fifo-ff"], servers="1x1,2x0.5", add="0.5")
     assert plans.servers == 3 and all(plan.below is None for plan in plans.plans.values())
-    assert plans.sentences[0] == "The 3 servers as they are will do with bf-js or fifo-ff for max wait <= 0."
+    assert plans.sentences[0] == "The 3 servers that exist are enough with bf-js or fifo-ff for max wait <= 0."
     check_bound(plans, None)
 
 
@@ -107,7 +107,7 @@ def test_more_that_are_not_proved_to_be_needed() -> None:
     """Of the queue of a table nothing is proved: it may be that another policy does with the server that is there."""
     table = {"arrival": [0, 0], "size": [1, 1], "service": [10] * 2}
     plans = packenv.plan(table, "max queue <= 0", policies=["bf-js"], servers="1x1", add="1")
-    assert plans.sentences[0].endswith("2 in all, with bf-js for max queue <= 0; it is not proved that every policy needs more.")
+    assert plans.sentences[0].endswith("with bf-js for max queue <= 0. It is not proved that every policy needs more.")
     check_bound(plans, None)
 
 
@@ -117,8 +117,8 @@ def test_a_kind_that_cannot_help() -> None:
     with pytest.raises(packenv.InputError) as refusal:
         packenv.plan(table, "max wait <= 0", policies=["bf-js"], servers="1x1", add="0.5")
     said = str(refusal.value)
-    assert said.startswith("bf-js: no number of servers of capacity 0.5 more meets 'max wait <= 0': with 4 servers, one more")
-    assert "the max wait is 10 slots; 2 of 3 tasks fit only servers that are there, and" in said
+    assert said.startswith("bf-js: no number of added servers of capacity 0.5 meets 'max wait <= 0'. With 4 servers the max ")
+    assert "That is one more server for each task. 2 of 3 tasks fit only existing servers" in said
 
 
 def test_a_stream() -> None:
@@ -152,17 +152,17 @@ def test_the_command_that_is_named_works(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         main(words)
     refusal = capsys.readouterr().err
-    assert "has servers of 2 kinds: --add 1 says how many more of one are needed;" in refusal
-    works = f"; this works: packenv plan {file} -g 'max queue <= 0' -p bf-js --servers 1x0.5,2x1 --add 1"
+    assert "has servers of 2 kinds: choose --add 1 (more of one kind), --servers 1x1 (one kind alone) or --types 0.5=" in refusal
+    works = f". This works:\npackenv plan {file} -g 'max queue <= 0' -p bf-js --servers 1x0.5,2x1 --add 1"
     assert refusal.rstrip().endswith(works)
     out, page, picture = (tmp_path / name for name in ("plan.json", "plan.html", "plan.png"))
     main([*words, "--add", "1", "--json", str(out), "--report", str(page), "--plot", str(picture)])
     (record,) = json.loads(out.read_text())
     assert (record["servers"], record["added"], record["server"]) == (5, 2, [1])
-    assert "2 more servers of capacity 1, 5 in all, with bf-js" in " ".join(capsys.readouterr().out.split())
+    assert "2 more servers of capacity 1 (5 in all) are enough with bf-js" in " ".join(capsys.readouterr().out.split())
     shown = page.read_text()
-    assert "2 more servers of capacity 1, 5 in all" in shown and "Servers that are there" in shown and picture.stat().st_size > 0
-    for add, problem in (("2x1", "--add 2x1: how many is what is asked; name the kind alone, 1"), ("1:1", "such as 0.5")):
+    assert "2 more servers of capacity 1 (5 in all)" in shown and "Existing servers" in shown and picture.stat().st_size > 0
+    for add, problem in (("2x1", "--add 2x1: leave out the number, which is the answer: 1"), ("1:1", "such as 0.5")):
         with pytest.raises(SystemExit):
             main([*words, "--add", add])
         assert problem in capsys.readouterr().err

@@ -12,13 +12,14 @@ import pytest
 
 import packenv
 from packenv.cli.main import main
-from packenv.cli.plan.failed_servers import plan_failure
 from packenv.executors.local import ThisProcess
+from packenv.planning.failures import failure_plans
 from packenv.planning.goals import parse_goal
 from packenv.planning.kinds import Kinds, fits_somewhere, with_mix
 from packenv.planning.lower_bounds.cost_bound import least_cost
 from packenv.planning.mixes import MixSearch
-from packenv.planning.plan import PlanRequest
+from packenv.planning.plan import server_plans
+from packenv.planning.request import PlanRequest
 from packenv.planning.search import Search
 from packenv.runs.runner import RunOptions
 from packenv.workloads.gangs import which_fit
@@ -59,7 +60,7 @@ def check_plan(instance: Instance, goal_text: str, there: int) -> None:
     request = PlanRequest(whole, [goal], POLICIES, 1, None, there=there, add="added" if there else None)
     bound = request.bound()
     assert bound.servers <= max(least, 1, there)
-    plans = request.run(bound, HERE, None)
+    plans = server_plans(request, bound, HERE, None)
     for policy in POLICIES:
         met = {}
         for number in numbers:
@@ -105,7 +106,7 @@ def test_servers_that_fail(seed: int) -> None:
     left = sorted(rng.sample(whole, rng.choice([2, 3])))
     failing = tuple(k for k in whole if k not in left)
     try:
-        answer = plan_failure(PlanRequest(workload, [goal], POLICIES, 1, None), failing, HERE, None)
+        answer = failure_plans(PlanRequest(workload, [goal], POLICIES, 1, None), failing, HERE, None)
     except packenv.InputError as error:
         assert "fit nowhere" in str(error)
         return
@@ -154,7 +155,7 @@ def test_first_fit_is_no_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str
     file.write_text("arrival,size,service,gang\n0,4,5,a\n0,6,5,a\n1,1,5,\n")
     main(["plan", str(file), "--servers", "1x6,1x4", "--add", "6", "-g", "max wait <= 9", "-p", "bf-js", "-p", "fifo-ff"])
     answer = capsys.readouterr().out
-    assert "The 2 servers as they are will do with bf-js" in answer and "no policy needs fewer" not in answer
+    assert "The 2 servers that exist are enough with bf-js" in answer and "No policy needs fewer" not in answer
     main(["plan", str(file), "--servers", "1x6,1x4,1x6", "--without", "2", "-g", "max wait <= 9", "-p", "bf-js", "-p", "fifo-ff"])
     answer = " ".join(capsys.readouterr().out.split())
     assert "bf-js: without these servers all goals are met." in answer

@@ -21,6 +21,7 @@ from packenv.planning.goals import Goal, parse_goal
 from packenv.planning.lower_bounds.cost_proof import WaitLimit, fewest
 from packenv.planning.lower_bounds.fewest_servers import fewest_servers
 from packenv.planning.lower_bounds.table_cost import TableCost
+from packenv.planning.request import PlanRequest
 from packenv.planning.search import NoneMeets, Plan, Search, with_servers
 from packenv.planning.server_plans import in_the_noise
 from packenv.policies import FifoFirstFit
@@ -87,7 +88,7 @@ def test_a_plan_that_noise_leaves_open_says_so(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(search_module, "MOST_TASKS", 0)
     plan = planned(CENTRE, "fifo-ff", "mean wait <= 9s", seeds=2, slots=20_000)
     assert plan.between is not None and plan.between[0] <= 55 <= plan.between[1] and plan.between[0] <= plan.servers
-    line = in_the_noise([parse_goal("mean wait <= 9s", 1.0)], plan, 1.0)
+    line = in_the_noise(PlanRequest(CENTRE, [parse_goal("mean wait <= 9s", 1.0)], ["fifo-ff"], 2, 20_000), plan)
     assert line.startswith(f"fifo-ff: not decided between {plan.between[0]} and {plan.between[1]} servers: the mean wait is ")
 
 
@@ -173,11 +174,11 @@ def test_the_bound_holds_for_every_policy(seed: int) -> None:
 
 def test_goals_that_nothing_meets() -> None:
     jobs = Jobs.of([0, 0], [0.5, 0.5], [50, 60], job=np.arange(2))
-    longest = r"'max completion <= 20': with 1 servers, where no task waits, the max completion is 60 slots"
+    longest = r"'max completion <= 20'. With 1 server the max completion is 60 slots. No task waits"
     with pytest.raises(NoneMeets, match=longest):
         planned(Workload(jobs=jobs, servers=1), "bf-js", "max completion <= 20")
     workload = Workload(sizes=Uniform(0.6, 0.9), service=Geometric(50), rate=0.09, servers=1)
-    low = r"'utilisation >= 0.99': with 5 servers, the fewest for the others, the utilisation is 0.6"
+    low = r"'utilisation >= 0.99'. With 5 servers the utilisation is 0.6.*. Fewer servers miss other goals"
     with pytest.raises(NoneMeets, match=low):
         planned(workload, "bf-js", "utilisation >= 0.99", slots=400_000)
 
@@ -209,7 +210,7 @@ def test_several_policies_from_python(tmp_path: Path) -> None:
     assert [(row["policy"], row["servers"], row["max wait"]) for row in frame] == [("bf-js", 2, 0.0), ("fifo-ff", 2, 0.0)]
     plain = json.loads(json.dumps(plans.to_dict()))
     assert plain["plans"] == plans.records and plain["servers"] == 2 and plain["refusals"] == []
-    assert str(plans.table()).endswith("2 servers with bf-js or fifo-ff for max wait <= 0; no policy needs fewer.")
+    assert str(plans.table()).endswith("2 servers are enough with bf-js or fifo-ff for max wait <= 0. No policy needs fewer.")
     assert repr(plans).splitlines()[1:] == [
         "  bf-js: 2 servers, max wait 0 slots",
         "  fifo-ff: 2 servers, max wait 0 slots",
@@ -229,7 +230,7 @@ def test_what_has_no_plan_from_python() -> None:
         (("paper/fig3a",), {"policies": ["bf-js", "bf-js"]}, "two policies have the same name"),
         (("paper/fig3a",), {"policies": []}, "no policy: name one in `policies`"),
         (("paper/fig3a",), {"policies": ["bf-jz"]}, "bf-jz"),
-        ((table, "utilisation >= 99%"), {"policies": ["bf-js", "vqs"]}, "bf-js: no number .*; vqs: no number"),
+        ((table, "utilisation >= 99%"), {"policies": ["bf-js", "vqs"]}, "bf-js: no number .* vqs: no number"),
     ):
         with pytest.raises(packenv.InputError, match=why):
             packenv.plan(*arguments, **options)
@@ -249,7 +250,7 @@ def test_much_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         out = tmp_path / "plan.json"
         main([*words, *question, "--json", str(out)])
         answer = " ".join(capsys.readouterr().out.split())
-        assert "no goal is met for what is left out" in answer
+        assert "no goal is met for the tasks that are left out" in answer
         for claim in ("no policy", "any policy", "no mix", "all goals are met", "will do", "fewer"):
             assert claim not in answer, (question, claim)
     main(["evaluate", str(file), "--servers", "400x2", "-p", "bf-js"])

@@ -9,7 +9,7 @@ import packenv
 from packenv import Jobs, Workload
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
-from packenv.planning.plan_servers import goals_for
+from packenv.planning.request import goals_for
 from packenv.planning.search import with_servers
 from packenv.simulation import simulate
 

@@ -48,6 +48,23 @@ def test_streams_if_asked() -> None:
     assert run.mean_delay is not None and run.response.mean_response > run.mean_delay + 50
 
 
+@pytest.mark.parametrize("policy", ["fifo-ff", "bf-js", "vqs", "slot-fair"])
+def test_mean_response_of_every_run(policy: str) -> None:
+    """Without a record of the schedule it is the mean of (end - eligible) of the same tasks."""
+    stream = packenv.workload("paper/fig3a", rate=0.012)
+    run, recorded = (packenv.simulate(stream, policy, slots=20_000, slowdown_bound=bound) for bound in (None, 50))
+    assert recorded.response is not None and run.mean_response == recorded.mean_response == recorded.response.mean_response
+    evaluated = packenv.evaluate(stream, [policy], slots=20_000, seeds=1)
+    assert evaluated.records[0]["mean_response"] == run.mean_response
+    assert "response" in evaluated.table().markdown()
+
+
+def test_a_gang_responds_when_its_last_task_ends() -> None:
+    jobs = Jobs.of([0, 0, 1], [0.6, 0.7, 0.6], [5, 8, 3], gang=[0, 0, -1])
+    run = packenv.simulate(packenv.Workload(jobs=jobs, servers=2), "fifo-ff", drain=True)
+    assert run.mean_response == (8 + 7) / 2
+
+
 def test_shown_where_asked_and_in_records() -> None:
     workload = packenv.Workload(jobs=THREE, servers=1)
     plain = packenv.evaluate(workload, ["fifo-ff"], drain=True)
@@ -55,7 +72,7 @@ def test_shown_where_asked_and_in_records() -> None:
     assert "slowdown" not in str(plain.table())
     assert "slowdown" in str(packenv.evaluate(workload, ["fifo-ff"], drain=True, slowdown_bound=10).table())
     assert "slowdown" in str(packenv.evaluate(workload.with_(processors=256), ["fifo-ff"], drain=True).table())
-    with pytest.raises(InputError, match="slowdown_bound is a number of seconds above 0, not 0"):
+    with pytest.raises(InputError, match="slowdown_bound must be a number of seconds above 0, not 0"):
         packenv.simulate(workload, "fifo-ff", slowdown_bound=0)
 
 

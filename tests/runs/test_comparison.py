@@ -45,7 +45,7 @@ def test_ratio(comparison: packenv.Comparison) -> None:
     assert comparison.ratio(*POLICIES, "mean_delay").mean != comparison.ratio(*POLICIES).mean
     for policies, measure, problem in (
         (("bf-js", "vqs"), "mean_queue", "no policy 'vqs' in this comparison: bf-js, fifo-ff"),
-        (POLICIES, "queue", "'queue' is no measure; choose from .*mean_queue"),
+        (POLICIES, "queue", "'queue' is not a measure; choose from .*mean_queue"),
     ):
         with pytest.raises(packenv.InputError, match=problem):
             comparison.ratio(*policies, measure)
@@ -182,7 +182,7 @@ def test_an_answer_about_a_trace() -> None:
     assert table.rows[1][headings.index("mean delay")] == "1 h 40 min"
     less = f"{100 * (1 - waits[1] / waits[0]):.3g} % less than fifo-ff"
     assert answer == (
-        f"srpt has the shortest mean wait, 1 h 40 min: {less}, the next (one run of each). srpt is told how long each task takes."
+        f"srpt has the shortest mean wait, 1 h 40 min: {less}, the next (one run of each). srpt uses true durations of tasks."
     )
     assert "undecided" not in repr(found) + str(found.table())
 
@@ -229,7 +229,7 @@ def test_mistakes_of_a_policy(policy: object, problem: str) -> None:
         ({"policies": ["bf-js", "bf-js"]}, "two policies have the same name"),
         ({"policies": [own_policy(), own_policy()]}, "two policies have the same name: Mine, Mine"),
         ({"policies": ["bf-js", packenv.find_policy("bf-js")]}, "two policies have the same name"),
-        ({"cutoff": 3.0}, "`cutoff` is a number of seconds above 0"),
+        ({"cutoff": 3.0}, "`cutoff` must be a number of seconds above 0"),
         ({"backlog": 5, "by_size": True}, "`by_size` needs arrival times, and `backlog` has none"),
         ({"policies": ["bf-jss"]}, "did you mean"),
     ],
@@ -289,7 +289,7 @@ def test_whoever_is_told_durations_is_named(tmp_path: Path, capsys: pytest.Captu
     words = ["--servers", "1x8", "--slot-seconds", "1", "--drain", "-p", "easy", "-p", own[0], "-p", own[1]]
     main(["evaluate", str(tmp_path / "untold.csv"), *words])
     said = capsys.readouterr().out
-    assert "\ntold true durations: easy\n" in said
+    assert "\npolicies that see true durations: easy\n" in said
     assert "\nAsksThroughAnother needs estimates, and untold.csv has none: it sees 0; --estimates exact shows it" in said
 
 

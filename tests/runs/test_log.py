@@ -15,7 +15,7 @@ import packenv
 from packenv.compiled import sources
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
-from packenv.planning.plan_servers import PlanLog
+from packenv.planning.request import PlanLog
 from packenv.results.stability import Verdict
 from packenv.runs import keys
 from packenv.runs.keys import digest_of_policy, digest_of_workload, keys_of
@@ -78,7 +78,7 @@ def test_an_edit_changes_the_keys_of_the_runs_that_depend_on_it(tmp_path: Path, 
     for file in (
         "cli/main.py",
         "learning/training/train.py",
-        "planning/plan_servers.py",
+        "planning/request.py",
         "runs/tensorboard.py",
         "testing/policies.py",
     ):

@@ -61,7 +61,7 @@ def test_figure(sweep: Sweep, measure: str) -> None:
         assert [point.shape == "x" for point in line.points] == [row["verdict"] == "unstable" for row in rows]
         assert [not point.filled for point in line.points] == [row["verdict"] == "undecided" for row in rows]
         assert max(line.high) <= chart.top and min(line.y) > chart.bottom > 0, "nothing leaves a logarithmic chart"
-    with pytest.raises(packenv.InputError, match=r"'mean_queu' is no measure of a figure .* did you mean mean_queue"):
+    with pytest.raises(packenv.InputError, match=r"'mean_queu' is not a measure of a figure .* did you mean mean_queue"):
         sweep.charts("mean_queu")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -14,6 +15,7 @@ import packenv
 from experiments.verdicts import arrivals, services, starts
 from packenv.cli.main import main
 from packenv.errors import InputError
+from packenv.inputs.text_files import standard_input
 from packenv.runs.verdict import DAY
 from packenv.workloads.traces.logs import read_logs
 
@@ -126,10 +128,11 @@ BAD = {
     "row 3: it ends before it starts": ([0, 1, 2, 3], [0, 1, 2, 3], [1, 2, 1.5, 4]),
     "row 2: it starts before it arrives": ([0, 1, 2, 3], [0, 0.5, 2, 3], [1, 2, 3, 4]),
     "row 3: it arrives before the row above": ([0, 2, 1, 3], [0, 2, 2, 3], [1, 3, 3, 4]),
-    "starts are about 1e+03 times the arrivals": ([10, 20, 30, 40], [10_000, 20_100, 30_000, 40_900], None),
-    "neither starts nor ends are known": ([0, 1, 2, 3], None, None),
+    "row 1: starts are about 1,000 times the arrivals": ([10, 20, 30, 40], [10_000, 20_100, 30_000, 40_900], None),
+    "row 3: ends are about 1,000 times the arrivals": ([10, 20, 30, 40], [11, 21, 31, 41], [12, 22, 30_020, 40_020]),
+    "starts and ends are missing": ([0, 1, 2, 3], None, None),
     "4 arrivals, 3 starts": ([0, 1, 2, 3], [0, 1, 2], None),
-    "1 arrivals are no log": ([0], [1], None),
+    "1 arrivals are too few for a log": ([0], [1], None),
     "starts are neither numbers nor dates": ([0, 1], ["a", "b"], None),
 }
 
@@ -201,10 +204,19 @@ def test_every_form_has_the_verdict_of_its_times(tmp_path: Path, name: str, load
 @pytest.mark.parametrize("name", FORMS)
 def test_standard_input(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     times = [np.round(column * 60) for column in log(0.6)]
+    standard_input.cache_clear()
     with FORMS[name](tmp_path / name, times).open("rb") as file:
-        monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": file})())
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
         assert main(["verdict", "-", "--cycle", "999d"]) in (0, None)
     assert "stable" in capsys.readouterr().out
+
+
+def test_errors_name_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    standard_input.cache_clear()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"submit_time_s,start_time_s\n0,0\n5,4\n")))
+    with pytest.raises(SystemExit):
+        main(["verdict", "-"])
+    assert capsys.readouterr().err == "packenv: standard input: row 2: it starts before it arrives\n"
 
 
 def test_closed_loops_of_benchmarks(tmp_path: Path) -> None:
@@ -240,6 +252,7 @@ def test_bad_files(tmp_path: Path) -> None:
     for path, problem in (
         (only, "column start_time_s or end_time_s is missing"),
         (backwards, "row 1: it ends before it starts"),
+        (table(tmp_path / "theirs.csv", times, "a,b,c"), "column submit_time_s is missing"),
         (no_json, "the JSON has no start_times"),
         (wrong, "not as the benchmark writes it"),
         (tmp_path / "none.csv", "no such file"),
@@ -263,7 +276,7 @@ def test_real_logs_are_read() -> None:
     for folder, pattern in ((Path(TRACES or ""), "raw/*.swf"), (Path(ORACLES or ""), "rlscheduler/*.swf")):
         for path in sorted(folder.glob(pattern)):
             if path.name.startswith(("lublin", "LLNL-Atlas")):  # a model's jobs, which nobody scheduled; a log without waits
-                with pytest.raises(InputError, match="does not say when each task started"):
+                with pytest.raises(InputError, match="it has no start of each task"):
                     read_logs(path)
             else:
                 assert packenv.verdict(path).arrivals >= 400

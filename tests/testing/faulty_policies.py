@@ -73,7 +73,7 @@ class Drops(Fine):
         return int(cluster.head["started"][0]) < 5
 
 
-@says("the policy keeps something outside its state")
+@says("the policy has data outside its state")
 class Remembers(Fine):
     """Starts a task at every other question; which ones are counted in the object, and anew in each run."""
 

@@ -47,7 +47,7 @@ class SomeKeys(Fine):
         return *step[:4], {**step[4], **({"extra": 1} if step[4]["slot"] > 100 else {})}
 
 
-@says("info['extra'] is no number, but 'fine'")
+@says("info['extra'] is not a number, but 'fine'")
 class Words(Fine):
     def told(self, *step: Any) -> Any:
         return *step[:4], {**step[4], "extra": "fine"}

@@ -99,7 +99,7 @@ def test_dates(first: Any, second: Any) -> None:
 
 def test_a_date_that_is_none() -> None:
     bad = {"submit_time_s": ["2026-03-01", "soon"], "duration_s": [1, 1], "cpu": [1, 1]}
-    with pytest.raises(packenv.InputError, match="table: row 2, column submit_time_s: 'soon' is no date such as 2026-01-31"):
+    with pytest.raises(packenv.InputError, match="table: row 2, column submit_time_s: 'soon' is not a date such as 2026-01-31"):
         packenv.workload(bad, servers=1)
 
 
@@ -127,13 +127,13 @@ def test_where_a_workload_is_asked_for(tasks: str, tmp_path: Path) -> None:
 def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, problem in (
         ({}, "a trace needs `servers`, for example `servers` 1"),
-        ({"servers": 3, "intensity": 0.5}, "`intensity` does not go with a trace, which says it itself"),
+        ({"servers": 3, "intensity": 0.5}, "`intensity` does not go with a trace, which has its own"),
         (
             {"servers": "2x1:1", "resources": "max"},
             "`servers` 2x1:1: tasks have one size; use `resources` cpu,memory for several capacities",
         ),
-        ({"servers": "2x1", "resources": "all"}, "one capacity, and tasks ask for cpu and memory: say what a server has of each"),
-        ({"servers": 3, "sizes": "x", "load": 0.5}, "`sizes` and `load` do not go with a trace, which says them itself"),
+        ({"servers": "2x1", "resources": "all"}, "one capacity, but tasks need cpu and memory: give a capacity for each"),
+        ({"servers": 3, "sizes": "x", "load": 0.5}, "`sizes` and `load` do not go with a trace, which has its own"),
         ({"servers": 2, "resources": "gpu"}, "column gpu is missing"),
     ):
         with pytest.raises(packenv.InputError, match=re.escape(problem)):
@@ -144,7 +144,7 @@ def test_what_cannot_be(tasks: str, capsys: pytest.CaptureFixture[str]) -> None:
         packenv.workload("paper/fig4b", columns={"cpu": "Cores"})
     with pytest.raises(SystemExit):
         main(["evaluate", tasks])
-    assert capsys.readouterr().err == f"packenv: a trace needs --servers; this works: packenv evaluate {tasks} --servers 1\n"
+    assert capsys.readouterr().err == f"packenv: a trace needs --servers. This works:\npackenv evaluate {tasks} --servers 1\n"
 
 
 def test_cores_and_gib_run_with_the_command_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,7 +97,7 @@ def test_a_table_is_a_workload():
     assert table.with_(servers=3).jobs is jobs and table.with_(servers=3) != table and table.with_() == table
     with pytest.raises(InputError, match=r"row 1: a demand of 0\.25 fits in no server"):
         Workload(jobs=jobs, servers="1x0.2")
-    with pytest.raises(InputError, match="leaves no place for service, rate"):
+    with pytest.raises(InputError, match="service and rate do not go with a Jobs table"):
         Workload(jobs=jobs, servers=1, service=Fixed(1), rate=1)
     with pytest.raises(InputError, match="table already"):
         table.jobs_table(0, 5)
@@ -233,7 +233,7 @@ def test_files_that_are_no_workload(text, says, tmp_path):
         (lambda: small(rate=math.inf), "rate must be positive and finite"),
         (lambda: small(rate=1e99), "1e+99 tasks per slot are too many: at most 5,000,000"),
         (lambda: small(rate=None, load=1).knowing(1e99, 1e99), "tasks per slot are too many"),
-        (lambda: small(rate=None, intensity=90), "intensity 90: it is a share, such as 0.9, not per cent"),
+        (lambda: small(rate=None, intensity=90), "intensity 90: must be a share, such as 0.9, not per cent"),
         (lambda: small(rate=None, intensity=math.nan), "intensity must be positive"),
         (lambda: small(sizes=0.5), "sizes must be a law"),
         (lambda: small(sizes=()), "sizes must be a law"),

@@ -57,7 +57,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         seconds = read_seconds(str(value))
         if seconds is None:
-            self.fail(f"{value!r} is no length of time such as 10s, 2min or 2h 30m")
+            self.fail(f"{value!r} is not a length of time such as 10s, 2min or 2h 30m")
         return float(seconds) if seconds > 0 else self.fail(f"must be above 0, not {value}")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.content.text import OVERLOADED, counted, lasting, left_out_lines, listed
-from packenv.errors import ArgumentError, InputError, of_options
+from packenv.errors import ArgumentError, CommandError, InputError, of_options
 from packenv.inputs.numbers import exact, excerpt
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, OF_READING, WorkloadOptions
 
@@ -56,9 +56,8 @@ def workload_from(
         workload = _workload(options, servers)
     except ArgumentError as error:
         command = _working_command(options, servers, sides, error)
-        such = "" if command is None else f"; this works: {command}"
-        advised = command is None and not (sides and "servers" in error.remedy)
-        raise InputError(error.of_options(advised) + such) from None
+        problem = error.of_options(command is None and not (sides and "servers" in error.remedy))
+        raise InputError(problem) if command is None else CommandError(problem, command) from None
     _note_remark(workload)
     return workload, workload.left_out
 
@@ -225,7 +224,7 @@ def random_workload(options: WorkloadOptions, refusal: str) -> Workload:
     named |= _mended(options, None) or {}
     words = [word for key, value in named.items() for word in (f"--{key.replace('_', '-')}", value)]
     command = shlex.join(["packenv", "optimum", str(options.source), *words, "--objective", "completion"])
-    raise InputError(f"{name}: {refusal}; of a table this bounds the mean completion time: {command}")
+    raise InputError(f"{name}: {refusal}; for a table, this command bounds the mean completion time: {command}")
 
 
 def check_named(options: WorkloadOptions, proof: str | None) -> None:
@@ -299,7 +298,7 @@ def print_workload(
         slots = len(workload.jobs) / workload.rate
         rate = f"arriving within {_time(workload, slots)}, work of {_time(workload, slots * workload.intensity)} for all servers"
     elif backlog is not None:
-        rate = f"{backlog} tasks kept waiting, utilisation is what a policy can carry"
+        rate = f"{backlog} tasks always wait, so utilisation is the most that a policy can sustain"
     else:
         rate = f"{workload.rate:.4g} tasks per slot, intensity {workload.intensity:.3f}"
     console.print(

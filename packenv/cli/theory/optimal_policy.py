@@ -82,7 +82,7 @@ def optimal_policy(
     notes = [f"{best.states:,} states, {best.seconds:.1f} s; {clamped}"]
     if not best.settled:
         hidden = 1 - best.smaller / best.lower
-        notes.append(f"too few: twice as many change the shortest mean queue by {hidden:.2%}")
+        notes.append(f"too few: doubling them changes the shortest mean queue by {hidden:.2%}")
     answer = Answer([optimum_table(best, queues)], notes, optimum_record(best, queues))
     outputs.show(answer)
     outputs.write(answer)

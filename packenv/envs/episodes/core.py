@@ -115,7 +115,7 @@ class Core:
         """Compute the bound for `perf` (InputError for varying rates)."""
         if self.options.perf:
             if self.rates[0] != self.rates[1]:
-                raise InputError("perf: one intensity, load or rate, of which there is a bound on the mean queue, not a range")
+                raise InputError("perf needs one intensity, load or rate with a bound on the mean queue, not a range")
             from packenv.theory.queue_bound.queue_bound import bound_or_zero  # brings the solver with it
 
             self.bound = bound_or_zero(self.workload)
@@ -128,7 +128,7 @@ class Core:
         if not rates:
             return
         if self.workload.jobs is not None:
-            raise InputError(f"{next(iter(rates))}: a table of jobs keeps its rate: make another environment")
+            raise InputError(f"{next(iter(rates))}: a table of jobs has a fixed rate: make another environment")
         before = self.workload, self.rates
         try:
             self.workload, self.rates = at_rates(self.workload, rates)
@@ -388,7 +388,7 @@ class Core:
         Only arguments about rewards (without `advantage`) and presentation may differ. Raises InputError.
         """
         if not isinstance(state, dict) or state.get("name") != self.definition.name:
-            raise InputError("this state is of another environment, or none of get_state")
+            raise InputError("this state is not from get_state of this environment")
         rows = state["batch"].c.head.shape[0]
         if rows != self.rows:
             raise InputError(f"this state is of a batch of {rows}, and this batch has {self.rows}")

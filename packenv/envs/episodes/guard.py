@@ -32,7 +32,7 @@ class Guard:
         self.setting = setting
         self.needs = needs_of(self.policy, setting)
         if self.needs.table:
-            raise InputError(f"guard {name_of(self.policy)} has to see every slot of a run, and a guard does not")
+            raise InputError(f"guard {name_of(self.policy)} must see every slot of a run, but a guard does not")
         if setting.workload.draw is not None and not (self.needs.types is self.needs.room is None):
             raise InputError(f"guard {name_of(self.policy)} cuts servers by one table's sizes; here every seed has its own table")
         self.states: list[Any] = [None] * rows
@@ -74,7 +74,7 @@ def together(agent: Needs, guard: Needs) -> Needs:
             "the guard's types are not the agent's; give both the same, such as types=40 and msr:grid=40, or use bf-js"
         )
     if agent.types is not None and guard.levels:
-        raise InputError("the guard has virtual queues of its own, the agent types of equal width; use bf-js or msr:grid=…")
+        raise InputError("the guard has other virtual queues than the agent's types of equal width; use bf-js or msr:grid=…")
     return agent._replace(
         orders=agent.orders | guard.orders,
         levels=agent.levels or guard.levels,

@@ -131,6 +131,6 @@ class PolicyRun:
                 self.cluster = make_room(self.cluster)
                 self.state = attached(self.policy, self.cluster, self.state)
             elif reason != FINISHED:
-                raise InputError(f"policy {name_of(self.policy)} cannot be run beside an environment")
+                raise InputError(f"policy {name_of(self.policy)} cannot run next to an environment")
         before, self.queue_sum = self.queue_sum, int(self.cluster.head["queue_sum"][0])
         return float(self.queue_sum - before)

@@ -56,7 +56,7 @@ class QueueRatio(BaseCallback):
         warn_of_threads()
         has_yardstick = [bool(core.yardsticks) for core in self.training_env.get_attr("core", [0])]
         if not all(has_yardstick):
-            raise InputError("QueueRatio: make the environments with yardstick=True: without it they say nothing of the baseline")
+            raise InputError("QueueRatio needs environments with yardstick=True, which measure the baseline")
 
     def _on_step(self) -> bool:
         self._ended += [info for info in self.locals["infos"] if info.get("baseline_queue", -1.0) >= 0]

@@ -55,7 +55,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take an action and go to the next decision.
 
-        Raises InputError for an action that is no whole number or out of range, ResetNeeded after the end of an episode.
+        Raises InputError for an action that is not a whole number or out of range, ResetNeeded after the end of an episode.
         """
         try:
             chosen = operator.index(action)
@@ -173,7 +173,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         """Return start slots (or -1) and servers, (rows,). Needs `record_schedule`."""
         c = self.core.batch.c
         if c.measures.start.shape[1] == 0:
-            raise InputError("the schedule is not recorded: ask for record_schedule=True")
+            raise InputError("the schedule is not recorded: pass record_schedule=True")
         rows = int(c.head["next_row"][0])
         return c.measures.start[0, :rows].copy(), c.measures.server[0, :rows].copy()
 

@@ -73,7 +73,7 @@ def _scale(features: tuple[Feature, ...]) -> Floats:
 def check_one_array(observation: str, observed: object, name: str, mask_in_observation: bool) -> None:
     """Raise InputError without action features, or for another mask."""
     if observed != {"actions", "context"}:
-        raise InputError(f"{name} has no features of actions: observation={observation!r} is made of them")
+        raise InputError(f"{name} has no features of actions, which observation={observation!r} needs")
     if mask_in_observation:
         raise InputError(f"observation={observation!r} has the mask already, as the features `action_….valid`")
 

@@ -100,7 +100,7 @@ class PlanOnCopy:
 
 
 DRIVEN = (
-    "only environments that have a word for all it does, from the first slot on (Placement, rule 'window', or JobFill, "
+    "only environments with an action for each of its decisions, from the first slot on (Placement, rule 'window', or JobFill, "
     "ask 'always', with a window that is long enough)"
 )
 

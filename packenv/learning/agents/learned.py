@@ -90,7 +90,7 @@ def remark_on(state: LearnedState) -> str | None:
     fitted = (
         f"more than {state.batch.offered.shape[1]} groups of tasks fitted at {hidden / decisions:.1%} of {decisions:,} decisions"
     )
-    return f"{fitted}; at most {most:,} were hidden, the last in the order in which they are offered"
+    return f"{fitted}; at most {most:,} were hidden, the last ones offered"
 
 
 class Guarded(NamedTuple):

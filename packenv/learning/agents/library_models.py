@@ -33,8 +33,8 @@ HARMLESS = {
 """Wrappers, by package, that change neither observations nor actions; those that only write `reward` do not either."""
 
 UNKNOWN = (
-    "the model was loaded without its environment: that it was trained with these options, and saw observations as they are, is "
-    "believed; load it with env=, behind the VecNormalize that it was trained with"
+    "the model was loaded without its environment. packenv assumes that it was trained with these options on unchanged "
+    "observations. Otherwise, load it with env= and its VecNormalize"
 )
 
 
@@ -77,8 +77,8 @@ def _check_harmless(wrapper: type) -> None:
     only_reward = issubclass(wrapper, gymnasium.RewardWrapper) and not {"step", "reset"} & vars(wrapper).keys()
     if not only_reward and wrapper.__name__ not in HARMLESS.get(wrapper.__module__.partition(".")[0], ()):
         advice = (
-            "of those that do only VecNormalize is known; give a function that does both in the model's place: from observations "
-            "and masks to actions (to EvaluateRatio as `agent`)"
+            "only VecNormalize is known; instead of the model, pass a function from observations and masks to actions "
+            "(to EvaluateRatio as `agent`)"
         )
         raise InputError(f"the model was trained behind {wrapper.__name__}, which may change what it sees or does: {advice}")
 
@@ -89,7 +89,7 @@ def _check_options(held: Core, core: Core) -> None:
     if different := [name for name in called if trained.get(name) != called[name]]:
         name = different[0]
         raise InputError(
-            f"the model was trained with {name}={trained.get(name)!r}, not {name}={called[name]!r}: give what it was trained with"
+            f"the model was trained with {name}={trained.get(name)!r}, not {name}={called[name]!r}: use the training's values"
         )
 
 

@@ -73,7 +73,7 @@ def load_agent(name: str | Path) -> SavedAgent:
 def find_agent(text: str) -> SavedAgent:
     """Return the policy `agent:TEXT`."""
     if not text:
-        raise InputError(f"agent: say which, by name or path; shipped: {', '.join(pretrained_agents()) or 'none'}")
+        raise InputError(f"agent needs a name or a path, agent:NAME; shipped: {', '.join(pretrained_agents()) or 'none'}")
     return load_agent(text)
 
 

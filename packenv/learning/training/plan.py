@@ -64,7 +64,7 @@ class TrainedAgent(Showable):
 
     @property
     def title(self) -> str:
-        return f"{self.path}: {self.keep} agent, of {self.kept_at:,} samples"
+        return f"{self.path}: {self.keep} agent, at {self.kept_at:,} samples"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the agent's measures and the speed of its training."""

@@ -103,4 +103,4 @@ def check_folder(folder: Path, settings: Settings, resume: bool) -> None:
         difference = f"{key} is {saved.get(key)!r} there, not {record[key]!r}"
         raise ArgumentError(f"{folder} holds another run: {difference}; choose another `name`")
     if not resume:
-        raise ArgumentError(f"{folder} holds this run already: `resume` goes on with it, another `name` begins anew")
+        raise ArgumentError(f"{folder} holds this run already: continue it with `resume`, or choose another `name`")

@@ -38,7 +38,7 @@ class Training:
         """Return notices on the guard's theorem and missing columns."""
         workload, guard, lines = self.settings.workload, self.settings.guard, []
         if guard is not None and not guarantee_of(find_policy(guard), setting_of(workload)):
-            lines.append(f"the guard {guard} has no guarantee on {workload.name}: no theorem says that it keeps the queue stable")
+            lines.append(f"the guard {guard} has no guarantee on {workload.name}: no theorem proves its queue stable")
         if find_definition(self.settings.environment).follows_jobs and workload.jobs is not None:
             absent = assumptions(workload.jobs)
             lines += [] if absent is None else [f"{workload.name} has {absent}"]
@@ -122,7 +122,7 @@ def training(
     source = settings.workload.name.replace("/", "-").replace(":", "-")
     name = plan.name or f"{settings.environment}-{source}-{settings.way}-{settings.seed}"
     if Path(name).name != name or name in (".", ".."):
-        raise ArgumentError(f"`name` {name}: a name, not a path; `logdir` says where")
+        raise ArgumentError(f"`name` {name} must be a name, not a path: set the folder with `logdir`")
     out = None if plan.out is None else Path(str(plan.out).removesuffix(".safetensors"))
     decided = {"name": name, "out": out, "against": against, "judge_every": judge_every}
     return Training(settings, RunPlan(Path(plan.logdir) / name, command=command, **fields_of(plan) | decided))

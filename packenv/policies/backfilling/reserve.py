@@ -82,9 +82,7 @@ class Reserve(NamedTuple):
         seconds = setting.workload.shown_slot
         if seconds is None:
             return ""
-        return (
-            f"{name_of(self)}: keeps servers for tasks that wait longer than {lasting(self.age * seconds)} (age={self.age} slots)"
-        )
+        return f"{name_of(self)}: reserves servers for waits above {lasting(self.age * seconds)} (age={self.age} slots)"
 
     def needs(self, setting: Setting) -> Needs:
         if self.age < 0:

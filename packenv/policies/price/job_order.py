@@ -200,7 +200,7 @@ def values_of(setting: Setting) -> Floats:
     """Return the value of each task's job, (n,), or raise InputError."""
     value = setting.table.value
     if value is None:
-        where = "a table's own may have another name: `columns` value=THEIRS"
+        where = "for another name, pass `columns` value=NAME"
         raise ArgumentError(f"policy priority: {setting.workload.name} has no column value; {where}")
     return value
 

@@ -17,6 +17,7 @@ from packenv.cluster import (
     NONE,
     Cluster,
     Needs,
+    behind,
     close,
     first_server,
     is_closed,
@@ -105,8 +106,11 @@ class InLine(NamedTuple):
 @schedules(Oldest)
 def schedule_fifo(policy: Oldest, cluster: Cluster, state: tuple[()]) -> None:
     task = oldest(cluster)
-    while task != NONE and start_first_fit(cluster, task):
-        task = oldest(cluster)
+    while task != NONE:
+        following = behind(cluster, task)
+        if not start_first_fit(cluster, task) and not cluster.head[cluster.e].rejects:
+            break  # it blocks the queue, unless it is lost
+        task = following
     if policy.stall:
         stall_half_empty(cluster)
 

@@ -251,7 +251,7 @@ class _Checker(ast.NodeTransformer):
         if _is_text(node):
             return ast.copy_location(ast.Pass(), node)
         if not isinstance(node, STATEMENTS):
-            self.refuse(node, f"a rule cannot say {_named(node)}")
+            self.refuse(node, f"a rule cannot use {_named(node)}")
         if isinstance(node, ast.Return) and node.value is None:
             self.refuse(node, f"{self.current} must return a number")
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
@@ -283,7 +283,7 @@ class _Checker(ast.NodeTransformer):
             return ast.copy_location(ast.AugAssign(node.target, node.op, self.visit(node.value)), node)
         if isinstance(targets[0], ast.Tuple):
             if len(targets) > 1 or not isinstance(node.value, ast.Tuple) or len(node.value.elts) != len(targets[0].elts):
-                self.refuse(node, "as many values as names: a, b = x, y")
+                self.refuse(node, "the same number of values and names: a, b = x, y")
             value: ast.expr = ast.copy_location(ast.Tuple([self.visit(part) for part in node.value.elts], ast.Load()), node)
         else:
             value = self.visit(node.value)
@@ -313,16 +313,16 @@ class _Checker(ast.NodeTransformer):
 
     def check_operator(self, node: ast.AST, sign: ast.AST) -> None:
         if not isinstance(sign, OPERATORS):
-            self.refuse(node, f"a rule cannot say {_named(sign)}")
+            self.refuse(node, f"a rule cannot use {_named(sign)}")
 
     # expressions
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        self.refuse(node, f"a rule cannot say {_named(node)}")
+        self.refuse(node, f"a rule cannot use {_named(node)}")
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if not isinstance(node.value, int | float) or not abs(node.value) <= LARGEST:
-            self.refuse(node, f"{ast.unparse(node)[:40]} is no number up to 2^53")
+            self.refuse(node, f"{ast.unparse(node)[:40]} is not a number up to 2^53")
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
@@ -342,14 +342,14 @@ class _Checker(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         for sign in node.ops:
             if not isinstance(sign, COMPARISONS):
-                self.refuse(node, f"a rule cannot say {_named(sign)}")
+                self.refuse(node, f"a rule cannot use {_named(sign)}")
         return ast.copy_location(
             ast.Compare(self.visit(node.left), node.ops, [self.visit(part) for part in node.comparators]), node
         )
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.objects:
-            self.refuse(node, f"ask {node.id} for one of its numbers: {', '.join(self.attributes[node.id])}")
+            self.refuse(node, f"use one of the numbers of {node.id}: {', '.join(self.attributes[node.id])}")
         if node.id not in self.locals and node.id not in self.constants:
             names = sorted({*self.locals, *self.constants})
             self.refuse(node, f"no number is called {node.id}{nearest(node.id, names) if names else ''}")
@@ -371,7 +371,7 @@ class _Checker(ast.NodeTransformer):
 
     def owner(self, node: ast.Attribute) -> str:
         if not isinstance(node.value, ast.Name) or node.value.id not in self.objects:
-            self.refuse(node, f"a rule cannot say .{node.attr} of anything but {listed(self.objects)}")
+            self.refuse(node, f"a rule can use .{node.attr} only of {listed(self.objects)}")
         if node.value.id not in self.here:
             self.refuse(node, f"{self.current} has no argument {node.value.id}")
         return node.value.id
@@ -379,7 +379,7 @@ class _Checker(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.value, ast.Attribute) or node.value.attr not in self.vectors.get(self.owner(node.value), ()):
             vectors = [f"{name}.{key}" for name, keys in self.vectors.items() for key in keys]
-            where = f"square brackets go with {listed(vectors)} alone" if vectors else "a rule cannot say square brackets"
+            where = f"square brackets go with {listed(vectors)} alone" if vectors else "a rule cannot use square brackets"
             self.refuse(node, where)
         owner, name = self.owner(node.value), node.value.attr
         self.reads.add(f"{owner}.{name}")

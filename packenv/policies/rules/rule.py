@@ -56,7 +56,7 @@ class PriorityRule(NamedTuple):
             where = "a table has them in a column estimate, or estimate_s in seconds"
             raise InputError(f"{self.file}: task.estimate: {name} has no estimates of how long its tasks take; {where}")
         if jobs is None:
-            raise InputError(f"{self.file}: {asked} is of tables, and {name} is a stream of random tasks")
+            raise InputError(f"{self.file}: {asked} needs a table, and {name} is a stream of random tasks")
         told = jobs.estimate is not None and any(f"task.{name}" in self.checked.reads for name in OF_ESTIMATES)
         return Needs(orders=sizes, vectors=vectors, devices=vectors, table=True, durations=told)
 

@@ -159,9 +159,9 @@ class Tetris(NamedTuple):
         try:
             weights = np.array([float(weight) for weight in self.weights.split(":")] if self.weights else [1.0] * resources)
         except ValueError:
-            raise InputError(f"tetris: weights are numbers such as 1:1:2, not {self.weights!r}") from None
+            raise InputError(f"tetris: weights must be numbers such as 1:1:2, not {self.weights!r}") from None
         if len(weights) != resources or not (np.isfinite(weights) & (weights >= 0)).all():
-            raise InputError(f"tetris: weights are {resources} numbers >= 0, one for each resource, not {self.weights!r}")
+            raise InputError(f"tetris: weights must be {resources} numbers >= 0, one for each resource, not {self.weights!r}")
         return weights
 
 

@@ -189,7 +189,7 @@ class KMaxWeight(NamedTuple):
     def _program(self, setting: Setting) -> RoundedProgram:
         if self.refresh not in REFRESH:
             raise InputError(
-                f"kmw: refresh is empty, timer or weight, not {self.refresh!r}{nearest(self.refresh, list(REFRESH))}"
+                f"kmw: refresh must be empty, timer or weight, not {self.refresh!r}{nearest(self.refresh, list(REFRESH))}"
             )
         if not 0 <= self.slack < math.inf or self.every < 0:
             raise InputError(f"{name_of(self)}: slack and every must be >= 0")

@@ -109,7 +109,7 @@ class Bracket(Bounds):
 
     def _required_workload(self) -> Workload:
         if self.workload is None:
-            raise InputError("whose bounds are these? `bracket.of(workload)` says it")
+            raise InputError("the bounds have no workload: use `bracket.of(workload)`")
         return self.workload
 
     def _bounds(self, workload: Workload) -> dict[str, float]:
@@ -133,7 +133,7 @@ class Bracket(Bounds):
         if bounded > Fraction(self.upper):
             raise Refuted(f"certificate: the prices do not bound ρ* by {self.upper}")
         if self.reached and (self.lower, self.upper) != (rounded_down(attained), rounded_up(bounded)):
-            raise Refuted("certificate: it says that the gap was reached, but its bounds are wider than its proofs")
+            raise Refuted("certificate: the gap is marked as reached, but the bounds are wider than the proofs")
         if area_bound(law, kinds) != self.area_bound:
             raise Refuted(f"certificate: the area bound is not {self.area_bound}")
 

@@ -165,9 +165,9 @@ class Tasks:
 def check_known(workload: Workload) -> None:
     """Raise InputError for what the offline optimum does not know."""
     if workload.has_devices:
-        raise InputError("the offline optimum knows no devices; --one-amount (devices=False) makes a server's GPUs one amount")
+        raise InputError("the optimum does not model devices; --one-amount (devices=False) makes a server's GPUs one amount")
     if workload.has_gangs:
-        raise InputError("the offline optimum knows no gangs; --one-by-one (gangs=False) lets their tasks start one by one")
+        raise InputError("the optimum does not model gangs; --one-by-one (gangs=False) lets their tasks start one by one")
 
 
 def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
@@ -179,7 +179,7 @@ def tasks_of(workload: Workload, fixed_allocation: bool = False) -> Tasks:
     if jobs is None:
         raise InputError(f"workload {workload.name} has no Jobs table: an offline optimum needs all jobs (Workload.tabulated)")
     if jobs.home is not None and jobs.remote_overhead is not None and jobs.remote_overhead.any():
-        raise InputError("the offline optimum knows no remote reading: leave out the column remote_overhead")
+        raise InputError("the optimum does not model remote reading: leave out the column remote_overhead")
     check_known(workload)
     capacity = workload.servers.units
     before, after, nodes = precedence_edges(jobs)

@@ -83,7 +83,7 @@ def judge(
         raise ArgumentError(f"a judgment needs {needs}, not {width} and {seeds}")
     if tasks < MOST_TASKS:
         quicker = "for a quick look take a larger `width`, such as 0.1"
-        raise ArgumentError(f"`tasks` is at least {MOST_TASKS:,}, of the longest runs of a judgment, not {tasks:,}; {quicker}")
+        raise ArgumentError(f"`tasks` must be at least {MOST_TASKS:,}, the length of the longest runs, not {tasks:,}; {quicker}")
     named = find_policy(policy) if isinstance(policy, str) else policy
     bracket = max_workload(workload, LOAD_GAP) if workload.jobs is not None else supportable(workload)
     rho = bracket.lower, bracket.upper

@@ -175,7 +175,7 @@ class Judgment(Judged):
             elif self.needed_tasks is not None:
                 fewest, seeds = JudgeOptions().seeds, max(tried.seeds for tried in self.evidence)
                 remarks[-1] += f": --tasks {about(self.needed_tasks).replace(',', '')}"
-                remarks[-1] += f", or sooner --seeds {fewest}: each run says little alone" if seeds < fewest else ""
+                remarks[-1] += f", or faster, --seeds {fewest}" if seeds < fewest else ""
         return remarks
 
     @property

@@ -162,7 +162,7 @@ def profile(
     if servers is None and (most > 1).any():
         amounts = ", ".join(f"{amount:g} of {name}" for amount, name in zip(most.tolist(), trace.resources, strict=True))
         example = example_servers(trace, "all")
-        raise ArgumentError(f"tasks ask for up to {amounts}: say what servers have, such as `servers` {example}")
+        raise ArgumentError(f"tasks need up to {amounts}: give their capacities, such as `servers` {example}")
     sample = kept_sample(trace, slot)
     workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
     return {
@@ -250,7 +250,7 @@ def kept_sample(data: Trace | Jobs, slot_seconds: Exact = "0.1") -> Sample:
     timed = data.timed(slot_seconds)
     sample = _sample(timed, timed.kept()[0])
     if sample.span <= 0:
-        raise InputError(f"{timed.source}: a profile needs tasks submitted at two times at least")
+        raise InputError(f"{timed.source}: a profile needs tasks with at least two submission times")
     return sample
 
 

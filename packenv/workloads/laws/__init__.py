@@ -108,7 +108,7 @@ def _number(text: str, of_time: bool, slot_seconds: float | None) -> float:
     if seconds is None:
         return read_number(text, infinite=True)
     if slot_seconds is None:
-        raise InputError(f"{text.strip()} needs the length of a slot: with `slot_seconds` 1 it is a second")
+        raise InputError(f"{text.strip()} needs the length of a slot: give `slot_seconds`, such as 1")
     return float(seconds / Fraction(slot_seconds))
 
 

@@ -130,7 +130,7 @@ class Columns:
             except pa.ArrowException:
                 row = _first_bad(column, dated)
                 zone = "with" if dated.tz else "without"
-                problem = f"{column[row].as_py()!r} is no date such as 2026-01-31T12:00:00, {zone} an offset as in the first row"
+                problem = f"{column[row].as_py()!r} is not a date such as 2026-01-31T12:00:00, {zone} an offset as in row 1"
                 raise self.error(row, name, problem) from None
         if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
             return None
@@ -404,7 +404,7 @@ def _check_one_header(path: Path, table: pa.Table) -> None:
     again = np.flatnonzero(np.asarray(pc.equal(table[first], first).fill_null(False)))
     for row in again.tolist():
         if all(table[name][row].as_py() == name for name in others):
-            raise InputError(f"{path}: row {row + 1}: is the header again, as in files put behind each other: take it out")
+            raise InputError(f"{path}: row {row + 1}: repeats the header: remove it")
 
 
 def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
@@ -430,7 +430,7 @@ def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
 def _check_part(part: Path, schema: pa.Schema, first: Path, of_first: pa.Schema) -> None:
     names, known = ({name for name in columns.names if not INDEX.fullmatch(name)} for columns in (schema, of_first))
     if absent := known - names:
-        raise InputError(f"{part}: column {min(absent)} is missing, which {first.name} has")
+        raise InputError(f"{part}: column {min(absent)} of {first.name} is missing")
     if more := names - known:
         raise InputError(f"{part}: column {min(more)} is not in {first.name}: all parts of a table have the same columns")
 

@@ -25,7 +25,6 @@ PER_CELL, PER_BYTE = 55, 4
 """Largest bytes of memory for a cell, and for a byte of a column, until they are a Jobs table (measured on five forms)."""
 BLOCK = 2**22  # bytes; no row is longer
 DECIMAL_COMMA = re.compile(r"(?<!\d)\d+,\d")
-QUOTED = r'(?s)^"(.*)"$'
 CAUSES = {True: "a cell may hold the separator {!r}", False: "a line may be cut short, or a cell may hold a line break"}
 """Possible faults of a row, with too many or too few values."""
 
@@ -111,10 +110,13 @@ class _Watched:
 
 def _without_quotes(table: pa.Table) -> pa.Table:
     for n, (name, type_) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
-        if pa.types.is_string(type_) and pc.any(pc.match_substring_regex(table[name], QUOTED)).as_py():
-            inside = pc.replace_substring(pc.replace_substring_regex(table[name], QUOTED, r"\1"), '""', '"')
-            cells = pc.if_else(pc.match_substring_regex(table[name], QUOTED), inside, table[name])
-            table = table.set_column(n, name, cells)
+        if not pa.types.is_string(type_):
+            continue
+        cells = table[name]
+        quoted = pc.and_(pc.starts_with(cells, '"'), pc.and_(pc.ends_with(cells, '"'), pc.greater(pc.binary_length(cells), 1)))
+        if pc.any(quoted).as_py():
+            inside = pc.replace_substring(pc.utf8_slice_codeunits(cells, 1, -1), '""', '"')
+            table = table.set_column(n, name, pc.if_else(quoted, inside, cells))
     return table
 
 

@@ -36,7 +36,7 @@ def read_links(columns: Columns) -> Ragged:
     else:
         row = _numbers(columns, "predecessors", cells, owner)
     for bad, problem in (
-        ((row < 0) | (row >= len(columns)), "{} is no task of this file"),
+        ((row < 0) | (row >= len(columns)), "{} is not a task of this file"),
         (row == owner, "{} is the task itself"),
     ):
         if bad.any():

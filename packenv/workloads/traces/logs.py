@@ -10,9 +10,6 @@ A request of the last two starts with its first token. Standard input, `-`, is a
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.text import counted_by_reason
+from packenv.content.text import counted_by_reason, number
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
+from packenv.inputs.text_files import from_standard_input
 from packenv.options.shared import Reading
-from packenv.workloads.traces.columns import Columns, is_csv, is_parquet
+from packenv.workloads.traces.columns import Columns, is_csv, is_parquet, names_of
 from packenv.workloads.traces.format import first_bytes
 from packenv.workloads.traces.formats.sacct import RUNNING, WAITING
-from packenv.workloads.traces.read import read_trace
+from packenv.workloads.traces.read import format_of_columns, read_trace
 from packenv.workloads.traces.times import MISSING, SECOND, times
 from packenv.workloads.traces.trace import Trace
 
@@ -36,8 +34,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NAMES = ("submit_time_s", "start_time_s", "end_time_s")
-UNITS, SAME_UNIT = (60, 1e3, 3600, 1e6, 1e9), 0.02
-"""Ratios of two units of time; times of two columns with such a ratio, up to this share, count different units."""
+UNITS, SAME_UNIT, SAME_UNITS = (60, 1e3, 3600, 1e6, 1e9), 0.02, 0.1
+"""Ratios of two units of time. Columns with such a ratio, up to a share, in a share of the rows count different units."""
 CLOSED_KINDS = ("concurrent", "synchronous", "throughput")
 """Strategies of GuideLLM that send a request when another one is answered, or all at once."""
 
@@ -46,14 +44,15 @@ CLOSED_KINDS = ("concurrent", "synchronous", "throughput")
 class Log:
     """Times in seconds (n,), in order of arrival; NaN where unknown.
 
-    `closed`: arrivals are known to wait for completions.
+    lost    left without service, at its end, or at its arrival where that is unknown
+    closed  arrivals are known to wait for completions
     """
 
     name: str
     arrival: Floats
     start: Floats
     end: Floats
-    lost: Bools  # left without service, at its end, or at its arrival where that is unknown
+    lost: Bools
     closed: bool = False
     notes: tuple[str, ...] = ()
 
@@ -79,40 +78,40 @@ def log_of(
     """Check a log, with its name and row in errors."""
     arrival = _seconds(name, "arrivals", arrivals)
     n = len(arrival)
-    start, end = (np.full(n, np.nan) if column is None else _seconds(name, what, column)
-                  for what, column in (("starts", starts), ("ends", ends)))  # fmt: skip
+    start = np.full(n, np.nan) if starts is None else _seconds(name, "starts", starts)
+    end = np.full(n, np.nan) if ends is None else _seconds(name, "ends", ends)
     gone = np.zeros(n, np.bool_) if lost is None else np.asarray(lost, np.bool_)
     if not len(start) == len(end) == len(gone) == n:
         raise InputError(f"{name}: {n:,} arrivals, {len(start):,} starts, {len(end):,} ends, {len(gone):,} of lost: they differ")
-
-    def check(bad: Bools, problem: str) -> None:
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise InputError(f"{name}: row {i + 1 if rows is None else rows[i]}: {problem}")
-
-    check(~np.isfinite(arrival), "the arrival is missing")
     if n < 2:
-        raise InputError(f"{name}: {n} arrivals are no log")
+        raise InputError(f"{name}: {n} arrivals are too few for a log")
+    # The first bad row.
+    checks = [(~np.isfinite(arrival), "the arrival is missing")]
     for what, column in (("starts", start), ("ends", end)):
-        both = (arrival > 0) & (column > 0)
-        times = float(np.median(column[both] / arrival[both])) if both.any() else 1.0
-        if any(abs(times / ratio - 1) < SAME_UNIT for unit in UNITS for ratio in (unit, 1 / unit)):
-            raise InputError(f"{name}: {what} are about {times:.3g} times the arrivals: give all times in one unit")
-    check(np.diff(arrival, prepend=arrival[0]) < 0, "it arrives before the row above: sort the log by arrival")
-    check(start < arrival, "it starts before it arrives")
-    check(end < np.where(np.isnan(start), arrival, start), "it ends before it starts")
-    if np.isnan(start).all() and np.isnan(end).all():
-        raise InputError(f"{name}: neither starts nor ends are known, so there is no queue to judge")
-    if not np.isnan(start).all():  # an end without a start is given up
-        gone = gone | (np.isnan(start) & ~np.isnan(end))
-    running, waiting = np.isnan(end) & ~np.isnan(start) & ~gone, np.isnan(start) & np.isnan(end) & ~gone
+        ratio = np.divide(column, arrival, out=np.ones(n), where=(arrival > 0) & (column > 0))
+        for unit in (*UNITS, *(1 / unit for unit in UNITS)):
+            other = np.abs(ratio / unit - 1) < SAME_UNIT
+            problem = f"{what} are about {number(unit)} times the arrivals: give all times in one unit"
+            checks.append((other & (other.mean() > SAME_UNITS), problem))
+    checks.append((np.diff(arrival, prepend=arrival[0]) < 0, "it arrives before the row above: sort the log by arrival"))
+    checks.append((start < arrival, "it starts before it arrives"))
+    checks.append((end < np.fmax(start, arrival), "it ends before it starts"))
+    for bad, problem in checks:
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise InputError(f"{name}: row {row + 1 if rows is None else rows[row]}: {problem}")
+    has_start, has_end = ~np.isnan(start), ~np.isnan(end)
+    if not (has_start | has_end).any():
+        raise InputError(f"{name}: starts and ends are missing, so there is no queue to judge")
+    # In a log with starts, a task that ends without one gave up.
+    gone = gone | (~has_start & has_end & has_start.any())
+    still = [int((~has_end & ~gone & begun).sum()) for begun in (has_start, ~has_start)]
     lines = [*notes]
     if gone.any():
         lines.append(f"{int(gone.sum()):,} of {n:,} left without service: a queue that loses stays short at any load")
-    if (~np.isnan(end)).any() and (running.any() or waiting.any()):
-        lines.append(f"when the log ends, {int(running.sum()):,} still run and {int(waiting.sum()):,} still wait")
-    end = np.where(gone & np.isnan(end), arrival, end)
-    return Log(name, arrival, start, end, gone, closed, tuple(lines))
+    if has_end.any() and any(still):
+        lines.append(f"when the log ends, {still[0]:,} still run and {still[1]:,} still wait")
+    return Log(name, arrival, start, np.where(gone & ~has_end, arrival, end), gone, closed, tuple(lines))
 
 
 def read_logs(
@@ -125,29 +124,26 @@ def read_logs(
 
     Raises InputError, naming file, row and column.
     """
-    if str(path) == "-":
-        return _standard_input(columns, time_unit, partition)
-    where = Path(path)
+    where, given_names = Path(from_standard_input(path)), columns or {}
     if where.is_file() and first_bytes(where, 64).lstrip().startswith(b"{"):
         return _benchmarks(where)
-    table = where.is_file() and (is_csv(where) or is_parquet(where))
-    if table:
-        found = Columns.read(where)
-        theirs = {ours: name for ours, name in (columns or {}).items() if ours in NAMES}
-        names = {ours: theirs.get(ours, ours) for ours in NAMES if theirs.get(ours, ours) in found}
-        if "submit_time_s" in names and len(names) > 1:
-            import pyarrow as pa
-
-            used = Columns(where, pa.table([found.raw(name) for name in names.values()], names=[*names]), theirs)
-            at = dict(zip(names, (_known(column) for column in times(used, [*names], time_unit)), strict=True))
-            return [log_of(str(path), at["submit_time_s"], at.get("start_time_s"), at.get("end_time_s"))]
-    reading = Reading(columns=columns, time_unit=time_unit, partition=partition)  # type: ignore[arg-type]
-    trace = read_trace(where, reading=reading) if not table or not names else None
-    if trace is None or trace.table is not None:
-        missing = "start_time_s or end_time_s" if table and "submit_time_s" in names else "submit_time_s"
-        advice = f"; under names of its own with `columns` {missing.split(' or ')[0]}=THEIRS"
-        raise ArgumentError(f"{where}: column {missing} is missing: a verdict needs arrivals, and starts or ends", advice, None)
-    return [_of_trace(trace, str(path))]
+    in_file = names_of(where) if where.is_file() and (is_csv(where) or is_parquet(where)) else []
+    names = {ours: given_names.get(ours, ours) for ours in NAMES if given_names.get(ours, ours) in in_file}
+    # Our columns, or a workload log.
+    if NAMES[0] in names and len(names) > 1:
+        table = Columns.read(where, [*names.values()]).table.select([*names.values()]).rename_columns([*names])
+        known = times(Columns(where, table, names), [*names], time_unit or "s")
+        at = {ours: _known(column) for ours, column in zip(names, known, strict=True)}
+        return [log_of(str(where), at[NAMES[0]], at.get(NAMES[1]), at.get(NAMES[2]))]
+    if in_file and (names or given_names or format_of_columns(in_file) is None):
+        missing = NAMES[1] if NAMES[0] in names else NAMES[0]
+        either = f"{missing} or {NAMES[2]}" if NAMES[0] in names else missing
+        raise ArgumentError(
+            f"{where}: column {either} is missing: a verdict needs arrivals, and starts or ends",
+            f"; name your column: `columns` {missing}=YOURS", None,
+        )  # fmt: skip
+    trace = read_trace(where, reading=Reading(columns=columns, time_unit=time_unit, partition=partition))  # type: ignore[arg-type]
+    return [_of_trace(trace, str(where))]
 
 
 def _of_trace(trace: Trace, name: str) -> Log:
@@ -156,22 +152,21 @@ def _of_trace(trace: Trace, name: str) -> Log:
     Jobs that were cancelled in the queue are lost.
     """
     if not trace.waits:
-        raise InputError(f"{name}: it does not say when each task started, so there is no queue to judge")
-    waits = trace.schedule != MISSING
-    ended = waits & (trace.end != MISSING)
-    began = ended & (trace.end > trace.schedule)
+        raise InputError(f"{name}: it has no start of each task, so there is no queue to judge")
     unfit = dict(trace.unfit)
     runs, queued = (unfit.pop(reason, None) for reason in (RUNNING, WAITING))
     kept = ~np.any([*unfit.values(), np.zeros(len(trace), np.bool_)], axis=0)
-    given_up = ended & ~began
+    waits = trace.schedule != MISSING
+    ended = waits & (trace.end != MISSING)
+    given_up = ended & (trace.end <= trace.schedule)
     if runs is not None and queued is not None:  # sacct says how jobs ended: one without an end that does not run took no time
         ended, given_up = waits & ~runs, np.zeros(len(trace), np.bool_)
-    start = np.where(given_up, MISSING, trace.schedule)[kept]
-    end = np.where(ended, np.maximum(trace.end, trace.schedule), MISSING)[kept]
+    start = np.where(given_up, MISSING, trace.schedule)
+    end = np.where(ended, np.maximum(trace.end, trace.schedule), MISSING)
     left_out = counted_by_reason({reason: int(which.sum()) for reason, which in unfit.items()})
+    submit, start, end = (_known(column[kept]) for column in (trace.submit, start, end))
     rows = None if trace.rows is None else trace.rows[kept]
-    notes = (f"left out: {left_out}",) if left_out else ()
-    return log_of(name, _known(trace.submit[kept]), _known(start), _known(end), given_up[kept], rows, notes=notes)
+    return log_of(name, submit, start, end, given_up[kept], rows, notes=(f"left out: {left_out}",) if left_out else ())
 
 
 def _benchmarks(path: Path) -> list[Log]:
@@ -179,28 +174,23 @@ def _benchmarks(path: Path) -> list[Log]:
     content = read_json(path)
     try:
         if "benchmarks" in content:
-            return [_guidellm(path, n, item) for n, item in enumerate(content["benchmarks"], 1)]
+            return [_guidellm(f"{path} benchmark {n}", benchmark) for n, benchmark in enumerate(content["benchmarks"], 1)]
         if "start_times" in content and "ttfts" in content:
-            return [_vllm(path, content)]
+            errors = content.get("errors") or [""] * len(content["ttfts"])
+            requests = zip(content["start_times"], content["ttfts"], content["itls"], errors, strict=True)
+            rows = [
+                (at, None, None, True) if error else (at, at + first, at + first + float(np.sum(gaps)), False)
+                for at, first, gaps, error in requests
+            ]
+            return [_of_requests(str(path), rows, content.get("max_concurrency") is not None)]
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise InputError(f"{path}: not as the benchmark writes it: {type(problem).__name__} {problem}") from None
     needs = "start_times and ttfts (vllm bench serve --save-result --save-detailed), or benchmarks (GuideLLM)"
     raise InputError(f"{path}: the JSON has no {needs}")
 
 
-def _vllm(path: Path, content: Mapping[str, Any]) -> Log:
-    sent, first = (np.array(content[key], np.float64) for key in ("start_times", "ttfts"))
-    failed = np.array([bool(text) for text in content.get("errors") or [""] * len(sent)], np.bool_)
-    start = np.where(failed, np.nan, sent + first)
-    end = np.array([at + float(np.sum(gaps)) for at, gaps in zip(start, content["itls"], strict=True)])
-    order = np.argsort(sent, kind="stable")
-    closed = content.get("max_concurrency") is not None
-    return log_of(str(path), sent[order], start[order], end[order], failed[order], order + 1, closed)
-
-
-def _guidellm(path: Path, number: int, content: Mapping[str, Any]) -> Log:
-    config = content.get("config") or content.get("args") or {}
-    strategy = config.get("strategy") or {}
+def _guidellm(name: str, content: Mapping[str, Any]) -> Log:
+    strategy = (content.get("config") or content.get("args") or {}).get("strategy") or {}
     kind = str(strategy.get("type_") or strategy.get("kind") or strategy) if isinstance(strategy, Mapping) else str(strategy)
     rows = []
     for status in ("successful", "incomplete", "errored"):
@@ -209,47 +199,26 @@ def _guidellm(path: Path, number: int, content: Mapping[str, Any]) -> Log:
             sent = at.get("targeted_start") or request.get("request_start_time") or request.get("start_time")
             first = at.get("first_token_iteration") or at.get("first_iteration") or request.get("first_token_time")
             end = request.get("request_end_time") or request.get("end_time")
-            done = status == "successful"
-            rows.append((sent, (first or (None if not done else end)) if status != "errored" else None,
-                         end if status != "incomplete" else None, status == "errored"))  # fmt: skip
-    times_ = np.array([row[:3] for row in rows], np.float64).reshape(-1, 3)
-    order = np.argsort(times_[:, 0], kind="stable")
-    at, lost = times_[order], np.array([row[3] for row in rows], np.bool_)[order]
-    name = f"{path} benchmark {number} ({kind})"
-    return log_of(name, at[:, 0], at[:, 1], at[:, 2], lost, order + 1, any(kind.startswith(word) for word in CLOSED_KINDS))
+            ends = {"successful": (first or end, end), "incomplete": (first, None), "errored": (None, end)}
+            rows.append((sent, *ends[status], status == "errored"))
+    return _of_requests(f"{name} ({kind})", rows, kind.startswith(CLOSED_KINDS))
 
 
-def _standard_input(columns: Mapping[str, str] | None, time_unit: str | None, partition: Any) -> list[Log]:
-    """Save standard input as a file with a suitable ending."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "input"
-        with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        first = first_bytes(path, 2**12)
-        table = first[:4] == b"PAR1" or not (b"|" in first.split(b"\n", 1)[0] or first.lstrip()[:1] in (b";", b"{"))
-        named = path.with_suffix(".parquet" if first[:4] == b"PAR1" else ".csv") if table else path
-        path.rename(named)
-        try:
-            return [log_with_name(log, "standard input") for log in read_logs(named, columns, time_unit, partition)]
-        except InputError as problem:
-            raise InputError(str(problem).replace(str(named), "standard input")) from None
-
-
-def log_with_name(log: Log, name: str) -> Log:
-    from dataclasses import replace
-
-    return replace(log, name=name)
+def _of_requests(name: str, rows: Sequence[tuple[Any, ...]], closed: bool) -> Log:
+    """Return the log of requests: when sent, first token, end, and failure."""
+    sent, first, end, failed = np.array(rows, np.float64).reshape(-1, 4).T
+    order = np.argsort(sent, kind="stable")
+    return log_of(name, sent[order], first[order], end[order], failed[order] > 0, order + 1, closed)
 
 
 def _seconds(name: str, what: str, column: ArrayLike) -> Floats:
     """Return a column of numbers or dates as seconds (dates since 1970)."""
     array = np.asarray(column)
     try:
-        if array.dtype.kind == "M":
-            return np.where(np.isnat(array), np.nan, array.astype("datetime64[us]").astype(np.int64) / SECOND)
         if array.dtype.kind == "O":
             array = np.array([np.nan if value is None else value for value in array])
-            return _seconds(name, what, array) if array.dtype.kind == "M" else array.astype(np.float64)
+        if array.dtype.kind == "M":
+            return np.where(np.isnat(array), np.nan, array.astype("datetime64[us]").astype(np.int64) / SECOND)
         return array.astype(np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{name}: {what} are neither numbers nor dates: {str(column)[:40]!r}") from None

@@ -59,7 +59,7 @@ def read_trace(source: Any, resources: Wanted = None, reading: Reading = AS_IT_I
 
 def _read(source: Any, resources: Wanted, reading: Reading) -> Trace:
     if reading.time_unit is not None and reading.time_unit not in TIME_UNITS:
-        raise ArgumentError(f"`time_unit` is one of {', '.join(TIME_UNITS)}, not {reading.time_unit!r}")
+        raise ArgumentError(f"`time_unit` must be one of {', '.join(TIME_UNITS)}, not {reading.time_unit!r}")
     if not isinstance(source, (str, os.PathLike)):
         table = arrow_table(source)
         return read_user(TABLE, table.column_names, resources, reading, table)
@@ -83,19 +83,25 @@ def _read(source: Any, resources: Wanted, reading: Reading) -> Trace:
     names = names_of(where)
     if not names:
         raise InputError(f"{where}: the file is empty")
-    for form in trace_formats() if not reading.columns else ():
-        if (form.columns and form.columns <= set(names)) or (form.first_row and form.first_row(names)):
-            _check_own(where, reading)
-            with reading_table(where):
-                return form.read(where, resources)
+    form = None if reading.columns else format_of_columns(names)
+    if form is not None:
+        _check_own(where, reading)
     with reading_table(where):
-        return read_user(where, names, resources, reading)
+        return read_user(where, names, resources, reading) if form is None else form.read(where, resources)
+
+
+def format_of_columns(names: list[str]) -> TraceFormat | None:
+    """Find the format of a table by its columns or its first row."""
+    for form in trace_formats():
+        if (form.columns and form.columns <= {*names}) or (form.first_row and form.first_row(names)):
+            return form
+    return None
 
 
 def _check_own(path: Path, reading: Reading) -> None:
     for name in ("columns", "time_unit"):
         if getattr(reading, name) is not None:
-            raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format says it itself")
+            raise ArgumentError(f"{path}: `{name}` does not go with a trace whose format sets it")
 
 
 def _is_table(path: Path) -> bool:

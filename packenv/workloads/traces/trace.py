@@ -200,7 +200,7 @@ class Trace:
     def of_partitions(self, names: Sequence[str]) -> Trace:
         """Return the trace with these partitions' tasks only, or raise InputError."""
         if self.partition is None:
-            raise ArgumentError(f"{self.source}: `partition` does not go with it: it names none")
+            raise ArgumentError(f"{self.source}: `partition` does not go with it: it has no partitions")
         known = np.unique(self.partition).tolist()
         for name in names:
             if name not in known:
@@ -357,7 +357,7 @@ def estimate_column(
     None is for nothing recorded or wanted. `longest` is the longest possible request. Raises InputError.
     """
     if estimates is not None and estimates not in ESTIMATES:
-        raise ArgumentError(f"`estimates` is one of {', '.join(ESTIMATES)}, not {estimates!r}")
+        raise ArgumentError(f"`estimates` must be one of {', '.join(ESTIMATES)}, not {estimates!r}")
     if estimates == "exact":
         return service.astype(np.float64)
     if recorded is None and estimates is None:
@@ -366,7 +366,7 @@ def estimate_column(
     unknown = np.isnan(durations)
     if estimates == "longest":
         if longest is None and unknown.all():
-            raise ArgumentError(f"{source}: no estimate is recorded, nor the longest: `estimates` exact tells true durations")
+            raise ArgumentError(f"{source}: neither estimates nor limits are recorded: `estimates` exact uses true durations")
         return np.where(unknown, float(np.nanmax(durations)) if longest is None else longest, durations)
     return np.where(unknown, service, durations)
 
@@ -387,13 +387,13 @@ def resource_names(choice: Wanted, available: tuple[str, ...], usual: tuple[str,
 def one_size(sizes: Sizes) -> bool:
     """Return whether `sizes` is "max", or raise InputError unless "all"."""
     if sizes not in ("max", "all"):
-        raise InputError(f"sizes is max or all, not {sizes!r}")
+        raise InputError(f"sizes must be max or all, not {sizes!r}")
     return sizes == "max"
 
 
 def ends_unknown(source: str) -> ArgumentError:
     """Return the error for `finished_only` on a trace without outcomes."""
-    return ArgumentError(f"`finished_only` does not go with {source}, which does not say how tasks ended: leave their rows out")
+    return ArgumentError(f"`finished_only` does not go with {source}, which has no outcomes: remove unfinished rows")
 
 
 def waits_of(known: Bools) -> tuple[bool, tuple[str, ...]]:

@@ -143,7 +143,7 @@ def read_user(
     if time_unit != "s":
         remedy.pop("time_unit", None)
     such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
-    raise ArgumentError(f"{path}: {what}; {FORMS}", f", under names of their own with {such}", remedy if known else None)
+    raise ArgumentError(f"{path}: {what}; {FORMS}", f", or under other names with {such}", remedy if known else None)
 
 
 def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> Bools:
@@ -159,7 +159,7 @@ def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> B
 def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -> tuple[dict[str, str], bool]:
     """Guess `columns` and `time_unit` for a table with other names.
 
-    Also returns whether all times are there. Names are guessed by common words, THEIRS without any. `theirs`, which is known,
+    Also returns whether all times are there. Names are guessed by common words, NAME without any. `theirs`, which is known,
     stays. Resources are included, unless they are given, or `names` has several of a kind.
     """
     free = [name for name in names if name not in theirs.values()]
@@ -168,7 +168,7 @@ def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -
     form: tuple[str, ...] = known or IN_SECONDS[0]
     if "submit_time_s" in times and "submit_time_s" not in form:
         form = ("submit_time_s", *form)
-    columns = {ours: times.get(ours, "THEIRS") for ours in form if times.get(ours) != ours} | dict(theirs)
+    columns = {ours: times.get(ours, "NAME") for ours in form if times.get(ours) != ours} | dict(theirs)
     free = [name for name in free if name not in times.values() and not NO_RESOURCE.fullmatch(name)]
     amounts = _alike(RESOURCES, free)
     more = sum(bool(re.search("|".join(RESOURCES.values()), name, re.IGNORECASE)) for name in free) > len(amounts)
@@ -220,8 +220,8 @@ def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[
     called = [ours for name in names for ours in ([*_ours(theirs, name)] or ([name] if name not in theirs else []))]
     resources = tuple(name for name in theirs if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
     if isinstance(choice, tuple) and (idle := [name for name in resources if name not in choice]):
-        what = f"{idle[0]!r} is neither a column of ours nor among `resources` {shlex.quote(','.join(choice))}"
-        raise ArgumentError(f"{path}: `columns`: {what}; ours: {', '.join((*SLOT_FORM, *SECONDS_FORM, *NAMED))}")
+        what = f"{idle[0]!r} is neither a known column nor one of `resources` {shlex.quote(','.join(choice))}"
+        raise ArgumentError(f"{path}: `columns`: {what}; known: {', '.join((*SLOT_FORM, *SECONDS_FORM, *NAMED))}")
     return called, resources if choice is None and resources else choice
 
 
@@ -248,7 +248,7 @@ def _demand_columns(
             raise InputError(f"{path}: column {unknown[0]} is not known; known: {', '.join((*form, *NAMED))}, size, size_0, …")
         for name in others:
             if NO_RESOURCE.fullmatch(name):
-                which = f"column {name!r} is no resource" if name else f"column {names.index(name) + 1} has no name, as an index"
+                which = f"column {name!r} is not a resource" if name else f"column {names.index(name) + 1} has no name (an index)"
                 rest = [other for other in others if not NO_RESOURCE.fullmatch(other)]
                 known = ",".join(other for other in rest if _has_amounts(_columns(path, table, rest, theirs), other))
                 advice = f": leave it out, or name the resources (`resources` {shlex.quote(known or 'cpu,memory')})"

@@ -38,7 +38,7 @@ def test_quantities(text: Any, value: Fraction) -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "1 Gi", "1Kib", "1g", "m", "1e999", "٣", "1_0", "9" * 31, True, None, [], "nan"])
 def test_no_quantities(text: Any) -> None:
-    with pytest.raises(InputError, match="is no quantity such as 500m or 2Gi"):
+    with pytest.raises(InputError, match="is not a quantity such as 500m or 2Gi"):
         quantity(text)
 
 

@@ -307,7 +307,7 @@ class Cluster:
         )
         times = f"{counted(len(begun), 'pod')} {'runs' if len(begun) == 1 else 'run'} at the start"
         times += f", {ending:,} of them for {how_long}" if ending else ""
-        law = "; others do not end" if ends else "; no pod ends (--service says how long those that can end last)"
+        law = "; others do not end" if ends else "; no pod ends (set --service for pods that can end)"
         past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
         lines = [self.about, times + law, *past]
         if staying := sum(pod.stays for pod in begun):
@@ -326,7 +326,7 @@ class Cluster:
         for kind, names in self.unmodelled(self.waiting).items():
             what = f"{kind} of {counted(len(names), 'waiting pod')} ({some(names)})"
             direction = "earlier or later" if kind == "schedulerName" else "later"  # another scheduler may do either
-            lines.append(f"not modelled: {what}: they may start {direction} than this says, and no bound counts on them")
+            lines.append(f"not modelled: {what}: they may start {direction} than shown, and no bound relies on them")
         lines += self.suspended_lines()
         if self.ignored:
             lines.append(f"ignored: {counted_by_reason(self.ignored)}")
@@ -370,9 +370,7 @@ class Cluster:
         if not self.suspended:
             return []
         names = [f"{what} of {counted(count, 'pod')}" if count else what for what, count in self.suspended.items()]
-        return [
-            f"not counted: {some(names)}: once admitted, their pods need room, so waiting pods may start later than this says"
-        ]
+        return [f"not counted: {some(names)}: once admitted, their pods need room, so waiting pods may start later than shown"]
 
     def nothing(self) -> str:
         """Return why there is no pod to place."""

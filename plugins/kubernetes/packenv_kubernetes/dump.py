@@ -86,7 +86,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
         elif choice is None and _asks_for_more(pod, ready):
             waiting.append((pod, np.full(len(resources), np.inf)))
         elif not demand.any() and pod.submitted:
-            raise InputError(f"{pod.name}, which is submitted, asks for none of {', '.join(resources)}")
+            raise InputError(f"{pod.name}, which is submitted, requests none of {', '.join(resources)}")
         elif not demand.any():
             left_out[ASKS_NOTHING] += 1
             elsewhere[pod.gang_name] += 1
@@ -156,7 +156,7 @@ def workload_of(
     others = dict(changes or {})
     service = others.pop("service", None)
     for argument in others:
-        raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} says it itself")
+        raise ArgumentError(f"`{argument}` does not go with a cluster as it is: {path} sets it")
     cluster = read_cluster(path, choice)
     law = parse_law(service, "`service`", slot_seconds) if isinstance(service, str) else service
     return cluster.workload(law, slot_seconds).recorded(Provenance(cluster.left_out))
@@ -186,7 +186,7 @@ def _resources(path: Path, nodes: list[Node], pods: list[Pod], choice: Wanted) -
     usual = (*(name for name in USUAL if name in offered), *extended)
     available = (*usual, *sorted((requested | offered & {"pods"}) - {*usual}))
     if not available:
-        raise InputError(f"{path}: no node says what it offers (status, allocatable)")
+        raise InputError(f"{path}: no node has its capacity (status, allocatable)")
     new = any(pod.submitted for pod in pods)
     binding = ("pods",) if "pods" in offered and (new or _pods_bind(nodes, pods, usual)) else ()
     names = resource_names(choice, available, (*usual, *binding) or available, path)

@@ -227,7 +227,7 @@ def _ports(spec: dict[str, Any]) -> tuple[Port, ...]:
         for port in objects(container, "ports"):
             number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") is True else 0)
             if not isinstance(number, int):
-                raise InputError(f"containers, ports: hostPort {number!r} is no number")
+                raise InputError(f"containers, ports: hostPort {number!r} is not a number")
             address = port.get("hostIP") or ""
             if number > 0:
                 ports.add(Port(number, str(port.get("protocol") or "TCP"), "" if address in EVERY_ADDRESS else str(address)))

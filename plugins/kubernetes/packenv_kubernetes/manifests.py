@@ -101,7 +101,7 @@ def read_manifests(paths: Sequence[str | Path]) -> Submitted:
             try:
                 kind = item.get("kind") if isinstance(item, dict) else None
                 if not isinstance(kind, str):
-                    raise InputError("is no manifest: an object with a kind, metadata and a spec is expected")
+                    raise InputError("is not a manifest: an object with a kind, metadata and a spec is expected")
                 metadata = object_of(item, "metadata")
                 name = metadata.get("name") or f"{metadata.get('generateName') or ''}1"
                 if not isinstance(name, str) or name == "1":

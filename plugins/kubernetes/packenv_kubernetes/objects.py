@@ -161,7 +161,7 @@ def read_objects(path: Path) -> Objects:
     for number, item in enumerate(items, 1):
         kind = item.get("kind") if isinstance(item, dict) else None
         if not isinstance(kind, str):
-            raise InputError(f"{path}: item {number}: is no object with a kind; give what `{COMMAND}` prints")
+            raise InputError(f"{path}: item {number}: is not an object with a kind; give what `{COMMAND}` prints")
         where = f"{path}: item {number}"
         try:
             name = object_of(item, "metadata").get("name")
@@ -268,7 +268,7 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
     metadata, spec, status = item["metadata"], object_of(item, "spec"), object_of(item, "status")
     node = spec.get("nodeName")
     if node is not None and not isinstance(node, str):
-        raise InputError("spec, nodeName: is no name")
+        raise InputError("spec, nodeName: is not a name")
     created = created if (time := _time(metadata, "creationTimestamp")) is None else time
     if created is None:
         raise InputError("metadata, creationTimestamp: is missing")
@@ -387,7 +387,7 @@ def whole_of(spec: dict[str, Any], key: str) -> float | None:
     """Return a spec's whole number, or None. Raises InputError."""
     value = spec.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise InputError(f"{key}: {excerpt(str(value))} is no whole number")
+        raise InputError(f"{key}: {excerpt(str(value))} is not a whole number")
     return None if value is None else float(value)
 
 

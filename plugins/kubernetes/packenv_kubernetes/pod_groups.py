@@ -246,7 +246,7 @@ def _gang_line(group: PodGroup) -> str:
     if not group.others:
         return f"gang {group.name}: {counted(group.needed, 'pod')} start together{minimum}"
     count = len(group.others)
-    own = "is a pod of its own, which starts" if count == 1 else "are pods of their own, which start"
+    own = "is a single pod, which starts" if count == 1 else "are single pods, which start"
     together = f"gang {group.name}: {group.needed:,} of {counted(len(group.members), 'pod')} start together{minimum}"
     before = "it may" if count == 1 else "they may"
     late = f"where {before} take room before them, this is too late: easy and conservative keep room for the gang"

@@ -124,7 +124,7 @@ def _spec_requests(resources: Any, where: str) -> Amounts:
 def quantity(value: Any) -> Fraction:
     """Return the exact amount of a text or number. Raises InputError."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
-        raise InputError(f"{excerpt(str(value))} is no quantity such as 500m or 2Gi")
+        raise InputError(f"{excerpt(str(value))} is not a quantity such as 500m or 2Gi")
     return _amount(str(value))
 
 

@@ -43,7 +43,7 @@ def candidate_of(source: Any, folder: str) -> Candidate:
         raise InputError(f"{path}: no such file")
     with reading(path):
         if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path}: more than {MOST_BYTES:,} bytes are no policy")
+            raise InputError(f"{path}: more than {MOST_BYTES:,} bytes are too many for a policy")
         program = read_text(path)
     name = path.name + (f":{kind}" if kind else "")
     try:
@@ -69,7 +69,7 @@ def _policy(tree: ast.Module, program: str, path: Path, kind: str, folder: str) 
     if not classes:
         raise InputError(f"{path}: it has neither {FORMS}")
     if len(classes) > 1 and not kind:
-        raise InputError(f"{path}: several policies, {', '.join(classes)}: say which, {path}:{classes[-1]}")
+        raise InputError(f"{path}: several policies, {', '.join(classes)}: name one, {path}:{classes[-1]}")
     return Sandboxed(program, kind or classes[0], name=path.stem, folder=folder)
 
 

@@ -114,7 +114,7 @@ class Mirror:
         setting = Setting(capacity, workload, levels, largest_size)
         needs = needs_of(self.policy, setting)
         if needs.table or needs.durations:
-            raise InputError("it asks for the table of all jobs, or for durations, which a candidate is not shown")
+            raise InputError("it needs the table of all jobs, or durations, which candidates do not see")
         rows, resources = FIRST_ROOM, capacity.shape[1]
         nothing = Jobs(
             np.zeros(rows, np.int64), np.ones((rows, resources), np.int64), np.ones(rows, np.int64), job=np.zeros(rows, np.int64)

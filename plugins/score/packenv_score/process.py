@@ -118,12 +118,12 @@ class ChildProcess:
             data += more
             if len(data) > LONGEST_ANSWER or PREFIX.unpack_from(data.ljust(PREFIX.size, b"\0"))[1] > LONGEST_ANSWER:
                 self.close()
-                raise CandidateFault("its process writes what is no answer")
+                raise CandidateFault("its process writes an invalid answer")
         kind, length = PREFIX.unpack_from(data)
         body = data[PREFIX.size :]
         if length != len(body):
             self.close()
-            raise CandidateFault("its process writes more than it was asked")
+            raise CandidateFault("its process writes too much")
         # A fault names the temporary folder: cut it out.
         if kind != DONE:
             text = " ".join(body[:WORDS].decode("utf-8", "replace").split())
@@ -275,7 +275,7 @@ class Sandboxed:
             after = f"after {self.seconds:g} s it is in slot {head['now']:,}, where {head['waiting']:,} tasks wait"
             raise CandidateFault(f"it is too slow: {pace}; {after}")
         if len(reply) % (8 * START) != 8:
-            raise CandidateFault("its process writes what is no answer")
+            raise CandidateFault("its process writes an invalid answer")
         fault = carry_out(cluster, state.number, state.places, state.tasks, np.array(np.frombuffer(reply, np.int64)))
         if fault:
             raise CandidateFault(f"{AT_FAULT[fault]} in slot {head['now']}")

@@ -141,7 +141,7 @@ def _value(result: Result, table: bool) -> float:
         return float(result.mean_queue or 0.0)
     if result.jobs is not None:
         return float(result.jobs.mean or 0.0)
-    return float(result.response.mean_response or 0.0) if result.response is not None else 0.0
+    return float(result.mean_response or 0.0)
 
 
 def _fault(case: Case, result: Result, jobs: Jobs) -> str | None:

@@ -80,7 +80,7 @@ def score(candidate: Any, *, options: ScoreOptions, executor: Executor | None = 
     if not cases:
         raise InputError(f"suite {suite.name}: it has no workloads for a test")
     if not (options.time > 0 and options.width > 0):
-        raise ArgumentError("`time` and `width` are above 0")
+        raise ArgumentError("`time` and `width` must be above 0")
     with ExitStack() as at_end:
         folder = at_end.enter_context(tempfile.TemporaryDirectory(prefix="packenv-score-", ignore_cleanup_errors=True))
         several = isinstance(candidate, list)
@@ -224,7 +224,7 @@ class Scoring:
                 [run.value for run in runs.candidate], [run.value for run in runs.reference], runs.bounds()
             )
             if mean - 6 * variance**0.5 > 100:
-                return f"{case.title}: {mean:.0f} of 100, better than any policy can be: what it knows, no scheduler knows"
+                return f"{case.title}: {mean:.0f} of 100, better than any policy can be: it knows more than a scheduler"
         return ""
 
     def _never_starts(self, n: int, worst: Played) -> str:

@@ -53,7 +53,7 @@ def read_submission(path: Path) -> Submission:
     elif text.startswith("agent:") and file.with_suffix(".safetensors").is_file():
         candidate = f"agent:{file}"
     else:
-        raise InputError(f"{path}: candidate is a .py file, or agent: and saved weights, beside it, not {text!r}")
+        raise InputError(f"{path}: candidate must be a .py file, or agent: and saved weights, in its folder, not {text!r}")
     return Submission(path.stem, candidate, plain["suite"], value, half, plain["by"])
 
 

@@ -99,11 +99,11 @@ def _case(plain: Any, where: str, folder: Path) -> Case:
             workload = workload.with_(jobs=replace(workload.jobs, gang=None))
         for key in ("slots", "window"):
             if key in plain and (type(plain[key]) is not int or plain[key] < 1):
-                raise InputError(f"{key} is a whole number of at least 1, not {plain[key]!r}")
+                raise InputError(f"{key} must be a whole number of at least 1, not {plain[key]!r}")
         window = plain.get("window")
         if window is not None:
             if workload.jobs is None or window > len(workload.jobs):
-                raise InputError("window goes with a table of at least so many tasks")
+                raise InputError("window needs a table with at least that many tasks")
             workload = workload.windows(window)
         if "estimate_error" in plain:
             workload = misjudged(workload, finite_number(plain["estimate_error"]))

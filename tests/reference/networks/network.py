@@ -119,9 +119,7 @@ def actor_of(kind: str, features: int, context: int, hidden: int, waiting: int |
         return LinearActor()
     if kind == "varying":
         if waiting is None:
-            raise ArgumentError(
-                "the varying network reads how many tasks wait, which the context does not say: choose `network` sum"
-            )
+            raise ArgumentError("the varying network needs the number of waiting tasks, not in the context: choose `network` sum")
         return VaryingActor(features, context, waiting)
     return SharedActor(features, context, hidden) if kind == "shared" else SumActor(features, context)
 

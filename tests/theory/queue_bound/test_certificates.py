@@ -118,7 +118,7 @@ def test_values_are_numbers(bound: QueueBound, value: Any, tmp_path: Path) -> No
         plain = json.loads(json.dumps(asdict(bound)))
         change(plain)
         (tmp_path / "proof.json").write_text(json.dumps(plain))
-        with pytest.raises(InputError, match=r"proof\.json: not a bound on the queue: [^\n]* is no number$"):
+        with pytest.raises(InputError, match=r"proof\.json: not a bound on the queue: [^\n]* is not a number$"):
             load_queue_bound(tmp_path / "proof.json")
 
 

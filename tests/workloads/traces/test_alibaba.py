@@ -68,7 +68,7 @@ def test_kinds_and_shares(tmp_path: Path) -> None:
     assert either is not None and either.device_kinds == ("P100", "V100", "T4")
     assert either.devices is not None and either.devices.tolist() == [[1, 500, 0b101], [2, 0, 0], [8, 0, 0]]
     assert not packenv.workload(str(file), servers="2x1:1", resources="cpu,memory").has_devices
-    with pytest.raises(InputError, match=r"server 0: 2.4 devices are no whole number"):
+    with pytest.raises(InputError, match=r"server 0: 2.4 devices is not a whole number"):
         packenv.workload(str(file), servers="2x1:1:0.3", resources="all")
 
 

@@ -50,11 +50,11 @@ def test_convert(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "name", "resources", "first"),
     [
-        (PODS, "pods.csv", "all", "4 tasks, 3 kept, which can be simulated; left out: 1 never scheduled"),
+        (PODS, "pods.csv", "all", "4 tasks, 3 can be simulated; left out: 1 never scheduled"),
         (INSTANCES, "dlrm.csv", "cpu,disk", "6 tasks, 2 in the initial snapshot, 4 submitted, 2 kept"),
-        (SWF, "log.swf", "max", "8 tasks, 5 kept, which can be simulated; left out: "),
-        (JOB_LINES, "jobs.tr", "max", "8 tasks, 7 kept, which can be simulated; left out: "),
-        (WORKFLOW, "flow.csv", "max:cpu", "4 tasks, all 4 kept"),
+        (SWF, "log.swf", "max", "8 tasks, 5 can be simulated; left out: "),
+        (JOB_LINES, "jobs.tr", "max", "8 tasks, 7 can be simulated; left out: "),
+        (WORKFLOW, "flow.csv", "max:cpu", "4 tasks, all 4 can be simulated"),
     ],
 )
 def test_every_form(tmp_path: Path, lines: list[str], name: str, resources: str, first: str) -> None:
@@ -82,7 +82,7 @@ def test_describe_and_figure(tmp_path: Path) -> None:
 
 def test_describe_of_slots(tmp_path: Path) -> None:
     file = text(tmp_path / "a.csv", "arrival,size,service", "0,0.5,10", "20,0.25,10")
-    assert "2 tasks, all 2 kept" in run("describe", file, "--slot-seconds", "0.5")
+    assert "2 tasks, all 2 can be simulated" in run("describe", file, "--slot-seconds", "0.5")
 
 
 def test_figure_levels() -> None:

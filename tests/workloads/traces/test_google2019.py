@@ -108,7 +108,7 @@ def test_events_become_tasks(tmp_path: Path, made: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("5,11,1,0,0,0,0.5,0.5", "row 18, column type: 11 is no type of event"),
+        ("5,11,1,0,0,0,0.5,0.5", "row 18, column type: 11 is not a type of event"),
         ("5,0,-1,0,0,0,0.5,0.5", "row 18, column collection_id: a number from 0 on is needed, not -1"),
         ("5,0,1,,0,0,0.5,0.5", "row 18, column instance_index: is empty"),
         ("5,0,1,0,0,0,-0.5,0.5", "row 18, column resource_request.cpus: -0.5 is negative"),
@@ -126,7 +126,7 @@ def test_a_bad_event_is_named(tmp_path: Path, line: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("request_", "problem"),
     [
-        ("lots", "row 18, column resource_request: lots is no request such as {'cpus': 0.1, 'memory': 0.2}"),
+        ("lots", "row 18, column resource_request: lots is not a request such as {'cpus': 0.1, 'memory': 0.2}"),
         ("{'cpus': 'x', 'memory': 1}", "row 18, column resource_request: \"'x'\" is not a number"),
         (
             "{'cpus': __import__('os').abort(), 'memory': 1}",
@@ -144,12 +144,12 @@ def test_requests_are_not_evaluated(tmp_path: Path, request_: str, problem: str)
 
 def test_bad_lines(tmp_path: Path) -> None:
     good = lines(tmp_path, compressed=False).read_text()
-    for line, problem in (("[1]", "line 18: is no event of an instance"), ('{"time": 1', "line 18: not JSON")):
+    for line, problem in (("[1]", "line 18: is not an event of an instance"), ('{"time": 1', "line 18: not JSON")):
         with pytest.raises(InputError, match=f"bad.json: {problem}"):
             read_trace(text(tmp_path / "bad.json", good.rstrip(), line))
 
 
 def test_events_of_collections_say_no_request(tmp_path: Path) -> None:
     file = text(tmp_path / "collection_events.csv", "time,type,collection_id,collection_logical_name", "0,0,1,a")
-    with pytest.raises(InputError, match="events of collections, which say no request: give instance_events"):
+    with pytest.raises(InputError, match="events of collections, without requests: give instance_events"):
         read_trace(file)

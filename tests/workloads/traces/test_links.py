@@ -142,13 +142,13 @@ def test_order_on_random_graphs(tmp_path: Path) -> None:
 
 
 BAD = [
-    ("predecessors", ["", "9"], "row 2, column predecessors: 9 is no task of this file"),
-    ("predecessors", ["", "-1"], "row 2, column predecessors: -1 is no task of this file"),
+    ("predecessors", ["", "9"], "row 2, column predecessors: 9 is not a task of this file"),
+    ("predecessors", ["", "-1"], "row 2, column predecessors: -1 is not a task of this file"),
     ("predecessors", ["", "0 x"], "row 2, column predecessors: 'x' is not a whole number"),
     ("predecessors", ["", "1"], "row 2, column predecessors: 1 is the task itself"),
     ("predecessors", ["2", "0", "1"], "row 1, column predecessors: they go in a circle: 0 after 2 after 1 after 0"),
     ("predecessors", ["", "2", "1", "2"], "row 2, column predecessors: they go in a circle: 1 after 2 after 1"),
-    ("id,predecessors", ["a,", "b,c"], "row 2, column predecessors: c is no task of this file"),
+    ("id,predecessors", ["a,", "b,c"], "row 2, column predecessors: c is not a task of this file"),
     ("id,predecessors", ["a,b", "b,a"], "row 1, column predecessors: they go in a circle: a after b after a"),
     ("id,predecessors", ["a,", "a,"], "row 2, column id: a occurs more than once"),
     ("id,predecessors", ["a,", ","], "row 2, column id: is empty"),

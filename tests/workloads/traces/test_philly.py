@@ -83,7 +83,7 @@ def test_jobs(tmp_path: Path, name: str) -> None:
     [
         ([], "a list of jobs is expected, with at least one"),
         ({"jobs": LOG}, "a list of jobs is expected, with at least one"),
-        ([*LOG, 7], "job 9: is no object with submitted_time, status and attempts"),
+        ([*LOG, 7], "job 9: is not an object with submitted_time, status and attempts"),
         ([{"jobid": "a"}], "job 1, submitted_time: is missing"),
         ([job("7 Oct 2017")], "job 1, submitted_time: '7 Oct 2017' is not a time such as 2017-10-07 01:12:09"),
         ([job("2017-10-07 01:60:00")], "job 1, submitted_time: '2017-10-07 01:60:00' is not a time such as 2017-10-07 01:12:09"),

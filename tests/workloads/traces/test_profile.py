@@ -158,7 +158,7 @@ def test_goodness_sees_a_wrong_workload(known: Workload) -> None:
 
 def test_a_trace_without_jobs_or_time(known: Workload) -> None:
     alone = Trace.in_slots(Jobs.of([0, 0, 0], [0.5, 0.5, 0.5], [1, 1, 1]), ("size",), "at once")
-    with pytest.raises(InputError, match="at once: a profile needs tasks submitted at two times at least"):
+    with pytest.raises(InputError, match="at once: a profile needs tasks with at least two submission times"):
         profile(alone, "x")
     random = np.random.default_rng(0)
     arrival = np.cumsum(random.geometric(0.3, 3_000))
@@ -206,7 +206,7 @@ def test_a_workload_like_a_trace_in_cores(
     path, out = str(cores(tmp_path)), tmp_path / "like.json"
     with pytest.raises(SystemExit):
         main(["trace", "profile", path, *OURS])
-    asked = "tasks ask for up to 8 of cpu, 32 of memory: say what servers have, such as --servers 1x64:256"
+    asked = "tasks need up to 8 of cpu, 32 of memory: give their capacities, such as --servers 1x64:256"
     assert asked in capsys.readouterr().err
     main(["trace", "profile", path, *OURS, "--servers", "2x32:64", "--out", str(out)])
     assert "size" not in capsys.readouterr().out

@@ -68,7 +68,7 @@ def test_jobs(tmp_path: Path) -> None:
     needed = (
         "a trace needs `servers`: the file that scontrol show node > nodes.txt writes, or one machine, for example `servers` 1x12"
     )
-    with pytest.raises(InputError, match=f"{needed}, one machine of the cpu that its jobs had at once"):
+    with pytest.raises(InputError, match=f"{needed}, one machine of the cpu with the most that its jobs used together"):
         packenv.workload(str(file))
     of_gpus = packenv.workload(str(file), servers="1x8", partition="gpu")
     assert of_gpus.jobs is not None and of_gpus.jobs.service.tolist() == [600]

@@ -92,7 +92,7 @@ def test_every_reason_is_counted_once() -> None:
         ({"speedup": -1}, "speedup must be above 0, not -1"),
         ({"speedup": "nan"}, "speedup 'nan' is not a decimal number"),
         ({"speedup": "inf"}, "speedup 'inf' is not a decimal number"),
-        ({"sizes": "min"}, "sizes is max or all, not 'min'"),
+        ({"sizes": "min"}, "sizes must be max or all, not 'min'"),
     ],
 )
 def test_bad_options(options: dict[str, object], problem: str) -> None:

@@ -210,7 +210,7 @@ def test_cases(name: str) -> None:
 def test_columns_are_of_tables_of_one_s_own(tmp_path: Path) -> None:
     file = text(tmp_path / "a.swf", *SWF)
     for name, value in (("columns", {"cpu": "processors"}), ("time_unit", "ms")):
-        with pytest.raises(InputError, match=rf"a.swf: `{name}` does not go with a trace whose format says it itself"):
+        with pytest.raises(InputError, match=rf"a.swf: `{name}` does not go with a trace whose format sets it"):
             packenv.workload(str(file), **{name: value})
 
 

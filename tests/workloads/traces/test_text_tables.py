@@ -44,7 +44,7 @@ REFUSED = [
     ("sacct-name-pipe.txt", r"row 2: 9 values for 8 columns: a cell may hold the separator '|'"),
     ("sacct-submitline-newline.txt", "row 2: 1 values for 8 columns: a line may be cut short, or a cell may hold a line break"),
     ("sacct-default.txt", "sacct printed fixed widths, which cut fields short: print it again with --parsable2 (-P)"),
-    ("sacct-two-headers.txt", "row 4: is the header again, as in files put behind each other: take it out"),
+    ("sacct-two-headers.txt", "row 4: repeats the header: remove it"),
 ]
 
 
@@ -220,7 +220,7 @@ def test_headings_of_servers(tmp_path: Path, header: str) -> None:
 @pytest.mark.parametrize("header", ["node,speicher,kerne", "node,memory,speicher", "node,cpu,cores", "node,memory"])
 def test_headings_that_nobody_knows(tmp_path: Path, header: str) -> None:
     file = text(tmp_path / "a.csv", header, ",".join(["n1", "128", "64"][: header.count(",") + 1]))
-    with pytest.raises(InputError, match=r"column.* name the columns cpu, memory, as tasks do"):
+    with pytest.raises(InputError, match=r"column.* name the columns as in the tasks, cpu, memory"):
         parse_servers(str(file), 2, ("cpu", "memory"))
 
 

@@ -166,8 +166,8 @@ def test_a_bad_row_is_named(tmp_path: Path, form: str, line: str, problem: str, 
         (
             "a,b",
             "columns a, b; needs arrival, size, service (in slots), or submit_time_s, duration_s (or start_time_s, "
-            "end_time_s) and a column per resource (in seconds), under names of their own with `columns` "
-            "submit_time_s=THEIRS,duration_s=THEIRS",
+            "end_time_s) and a column per resource (in seconds), or under other names with `columns` "
+            "submit_time_s=NAME,duration_s=NAME",
         ),
         ("arrival,service,size,sixe", "column sixe is not known; known: arrival, service, job, phase, value"),
         ("arrival,service,size,size", "column size occurs more than once"),
@@ -223,7 +223,7 @@ def test_columns_that_are_given_stay(tmp_path: Path, given: dict[str, str], colu
 
 def test_texts_and_priorities_are_no_resources(tmp_path: Path) -> None:
     file = text(tmp_path / "a.csv", "submit_time_s,duration_s,Dept,cores,queue,prio,JobName,gib", "1,2,a,4,b,5,c,8Gi")
-    with pytest.raises(InputError, match=r"'queue' is no resource: .*\(`resources` cores,gib\)"):
+    with pytest.raises(InputError, match=r"'queue' is not a resource: .*\(`resources` cores,gib\)"):
         read_trace(file)
 
 
@@ -348,7 +348,7 @@ def test_how_tasks_ended_is_not_guessed(tmp_path: Path) -> None:
 
 def test_a_column_that_is_named_in_vain(tmp_path: Path) -> None:
     file = text(tmp_path / "s.csv", "submit_time_s,duration_s,cpu,State", "0,5,1,OK")
-    with pytest.raises(InputError, match=r"'state' is neither a column of ours nor among `resources` cpu; ours: arrival"):
+    with pytest.raises(InputError, match=r"'state' is neither a known column nor one of `resources` cpu; ours: arrival"):
         read_trace(file, ("cpu",), {"state": "State"})
 
 

@@ -202,7 +202,7 @@ def test_a_table_of_which_most_is_gone(tmp_path: Path) -> None:
     rows = [f"{n},10,{4 if n % 2 else 2},{64 if n % 2 else 8},7" for n in range(40)]
     file = str(text(tmp_path / "a.csv", "submit_time_s,duration_s,cpu,memory,priority", *rows))
     with pytest.raises(
-        InputError, match=r"column 'priority' is no resource: leave it out, or name the resources \(`resources` cpu,memory\)"
+        InputError, match=r"column 'priority' is not a resource: leave it out, or name the resources \(`resources` cpu,memory\)"
     ):
         packenv.workload(file, servers=8)
     problem = r"row 1: a demand of 2, 8 fits in no server; .* with 40 of 40 tasks: .*`servers` 8x24:384 `resources` cpu,memory"
@@ -277,12 +277,12 @@ def test_amounts_and_servers_in_other_units(tmp_path: Path, capsys: pytest.Captu
     in_bytes = str(text(tmp_path / "bytes.csv", header, f"0,10,4,{64 * gi}", f"0,10,2,{8 * gi}"))
     with pytest.raises(InputError) as error:
         packenv.workload(in_bytes, servers="6x32:128")
-    problem = "a task asks for up to 64Gi, and a server has 128: `servers` 6x32:128Gi?"
+    problem = "a task needs up to 64Gi, and a server has 128: `servers` 6x32:128Gi?"
     assert "a demand of 4, 64Gi fits in no server" in str(error.value) and str(error.value).endswith(problem)
     in_gib = str(text(tmp_path / "gib.csv", header, "0,10,4,64", "0,10,2,8"))
     notes = packenv.workload(in_gib, servers="6x32:128Gi").provenance.notes
     assert [note.partition(", as ")[2] for note in notes] == [
-        "a task asks for up to 64, and a server has 128Gi: `servers` 6x32:128?"
+        "a task needs up to 64, and a server has 128Gi: `servers` 6x32:128?"
     ]
     assert not packenv.workload(in_gib, servers="1x131072:524288").provenance.notes  # a cluster as one machine
     main(["trace", "describe", in_bytes, "--servers", "6x32:128"])

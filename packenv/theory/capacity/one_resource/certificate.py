@@ -88,7 +88,7 @@ class Bounded:
         points = np.array((0, *self.points))
         require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
         require(int(law.high[-1]) <= points[-1], f"the size {int(law.high[-1])} has no price")
-        require(not (law.between(points) & ~np.array(self.split)).any(), "sizes occur in a cell that is said to have none")
+        require(not (law.between(points) & ~np.array(self.split)).any(), "sizes occur in a cell that is marked as empty")
         shares, whole = law.spread(points)
         worth = Fraction(sum(price * share for price, share in zip((0, *self.prices), shares, strict=True)), whole)
         require(worth > 0, "the prices are all 0")

@@ -83,7 +83,7 @@ def read_lines(path: Path, choice: Wanted = None) -> Trace:
             raise InputError(f"{path}: line {number}: {problem}") from None
         request = event.get(REQUEST) if isinstance(event, dict) else None
         if not isinstance(event, dict) or not isinstance(request or {}, dict):
-            raise InputError(f"{path}: line {number}: is no event of an instance")
+            raise InputError(f"{path}: line {number}: is not an event of an instance")
         for name, values in columns.items():
             value = (request or {}).get(name) if name in FIELDS.values() else event.get(name)
             values.append(None if value is None else str(value))
@@ -96,7 +96,7 @@ def read_lines(path: Path, choice: Wanted = None) -> Trace:
 
 def refuse_collections(path: Path, choice: Wanted = None) -> Trace:
     """Raise InputError: only the events of instances have requests."""
-    raise InputError(f"{path}: events of collections, which say no request: give instance_events")
+    raise InputError(f"{path}: events of collections, without requests: give instance_events")
 
 
 def _trace(table: Columns, choice: Wanted) -> Trace:
@@ -130,11 +130,11 @@ def _types(table: Columns) -> Ints:
     if "event" in table:
         column = table.column("event").combine_chunks()
         types = np.asarray(pc.index_in(column, value_set=pa.array(TYPES)).fill_null(-1), np.int64)
-        table.require(types >= 0, "event", "{} is no type of event")
+        table.require(types >= 0, "event", "{} is not a type of event")
         return types
     name = "type" if "type" in table else "instance_events_type"
     types = table.whole(name)
-    table.require((types >= 0) & (types < len(TYPES)), name, "{} is no type of event")
+    table.require((types >= 0) & (types < len(TYPES)), name, "{} is not a type of event")
     return types
 
 
@@ -155,7 +155,7 @@ def _amounts(table: Columns, resource: str) -> NDArray[np.float64]:
         return decimals(Columns(table.path, pa.table({REQUEST: pc.struct_field(column, field)})), REQUEST)
     text = table.column(REQUEST)
     written = np.asarray(pc.match_substring_regex(text, r"^\{.*\}$").fill_null(True))
-    table.require(written, REQUEST, "{} is no request such as {{'cpus': 0.1, 'memory': 0.2}}")
+    table.require(written, REQUEST, "{} is not a request such as {{'cpus': 0.1, 'memory': 0.2}}")
     amount = pc.struct_field(pc.extract_regex(text, rf"['\"]{field}['\"]\s*:\s*(?P<amount>[^,}}\s]+)"), "amount")
     amounts = pc.if_else(pc.is_in(amount, value_set=pa.array(["None", "null", "nan"])), pa.scalar(None, pa.string()), amount)
     return decimals(Columns(table.path, pa.table({REQUEST: amounts})), REQUEST)

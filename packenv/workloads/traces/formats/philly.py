@@ -113,7 +113,7 @@ def _repeated(records: list[Any]) -> set[int]:
 def _job(path: Path, row: int, job: Any) -> Job:
     where = f"{path}: job {row}"
     if not isinstance(job, dict):
-        raise InputError(f"{where}: is no object with submitted_time, status and attempts")
+        raise InputError(f"{where}: is not an object with submitted_time, status and attempts")
     submitted = _time(job.get("submitted_time"), f"{where}, submitted_time")
     if submitted is None:
         raise InputError(f"{where}, submitted_time: is missing")

@@ -91,7 +91,7 @@ WAITS = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXI
 RUNS = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
 """States of jobs with servers; a suspended job may have lent its cores."""
 ABOUT = "capacity in cores, GiB and GPUs; a job on several nodes is a task for each where servers are nodes"
-NO_ZONE = "times have no zone, as sacct prints them: the hour that autumn has twice is not told apart"
+NO_ZONE = "times have no zone, as sacct prints them: the hour that occurs twice in autumn is ambiguous"
 SNIFFED = 2**12  # bytes
 
 
@@ -238,7 +238,7 @@ def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
     number = Columns(path, table).column(next(name for name in ID if name in table.column_names)).cast(pa.string())
     is_step = np.asarray(pc.match_substring(number, ".").fill_null(False))
     if is_step.all():
-        raise InputError(f"{path}: steps of jobs only, no job: leave out what keeps the jobs away, or ask with --allocations")
+        raise InputError(f"{path}: only steps of jobs, no job: remove the filter, or run sacct with --allocations")
     rows = np.flatnonzero(~is_step)
     return Rows(path, table.take(pa.array(rows)), rows), rows, number
 
@@ -436,12 +436,12 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
     else:
         header = next(line for line in lines if line.strip()).split()
         if not {"NODELIST", "CPUS"} <= {*header}:
-            raise InputError(f"{path}: sinfo does not say here what each node has: {AS_SERVERS}")
+            raise InputError(f"{path}: sinfo prints no capacities of single nodes here: {AS_SERVERS}")
         for line in (line for line in lines[1:] if line.strip() and line.split() != header):
             cells = dict(zip(header, line.split(), strict=False))
             name, state = cells.get("NODELIST", ""), cells.get("STATE", "")
             if "[" in name:
-                raise InputError(f"{path}: {excerpt(name)} are several nodes, of which each needs a line: {AS_SERVERS}")
+                raise InputError(f"{path}: {excerpt(name)} stands for several nodes, and each needs a line: {AS_SERVERS}")
             if is_elsewhere(cells.get("PARTITION", "")):  # a node of several has a line for each
                 elsewhere.add(name)
                 continue

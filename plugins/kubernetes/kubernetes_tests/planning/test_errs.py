@@ -55,7 +55,7 @@ def test_constraints_that_play_no_part(tmp_path: Path, kind: str, spec: dict[str
     lines = [line for line in cluster.notes(None) if line.startswith("not modelled")]
     assert bound(cluster) == (0 if kind else 1)
     when = "earlier or later" if kind == "schedulerName" else "later"
-    said = f"not modelled: {kind} of 1 waiting pod (team/new): they may start {when} than this says, and no bound counts on them"
+    said = f"not modelled: {kind} of 1 waiting pod (team/new): they may start {when} than shown, and no bound relies on them"
     assert lines == ([said] if kind else [])
     plain = [pod(f"plain-{n}", container(cpu="3")) for n in range(2)]
     assert bound(read(tmp_path, FULL, pod("new", NEW, **spec), *plain)) == 2

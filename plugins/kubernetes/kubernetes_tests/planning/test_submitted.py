@@ -196,7 +196,7 @@ def test_manifests(tmp_path: Path) -> None:
             {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"tasks": []}},
             "it has Job of batch.volcano.sh/v1alpha1; those are",
         ),
-        ("just a text", "object 1: is no manifest: an object with a kind"),
+        ("just a text", "object 1: is not a manifest: an object with a kind"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"kind": "Pod"', "not JSON"),
         ({"kind": "Pod", "metadata": {}}, "object 1: metadata: has no name"),
@@ -204,7 +204,7 @@ def test_manifests(tmp_path: Path) -> None:
         ({"kind": "Job", "metadata": {"name": "a"}, "spec": {}}, "job a: spec, template: has no spec of a pod"),
         (job(kind="Deployment", replicas=0), "deployment new: spec, replicas: 0: no pod would start"),
         (job(parallelism=0), "job new: spec, parallelism: 0: no pod would start"),
-        (job(kind="StatefulSet", replicas="two"), "statefulset new: replicas: 'two' is no whole number"),
+        (job(kind="StatefulSet", replicas="two"), "statefulset new: replicas: 'two' is not a whole number"),
         (job(kind="Deployment", replicas=10**6), "1,000,000 pods, more than 100,000, are too many"),
         (job(pod_spec={"containers": [container(cpu="x")]}), "job new: containers, requests, cpu: 'x' is no quantity"),
         (manifest(spec={"nodeName": "n"}), "pod new: spec, nodeName: it is on a node already"),
@@ -245,5 +245,5 @@ def test_submit_is_for_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_pod_that_asks_for_none_of_the_resources(tmp_path: Path) -> None:
     cluster = listed(tmp_path / "cluster.json", [node("n")])
     new = read_manifests([written(tmp_path, manifest())])
-    with pytest.raises(InputError, match="team/new, which is submitted, asks for none of memory"):
+    with pytest.raises(InputError, match="team/new, which is submitted, requests none of memory"):
         read_cluster(cluster, ("memory",), new)

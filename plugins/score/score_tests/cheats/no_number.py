@@ -1,4 +1,4 @@
-"""A priority that is no number, which compares with nothing."""
+"""A priority that is not a number, which compares with nothing."""
 
 
 def priority(task, server, cluster):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -16,40 +16,35 @@ from packenv.cli.options.of_fields import options_of
 from packenv.cli.options.shared import log, process_options, runs_in, workload_options
 from packenv.cli.options.workload import chosen_policies, is_table, workload_from, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
-from packenv.cli.tables import text_console
+from packenv.cli.tables import print_notes, text_console
+from packenv.content.tables import Styled
 from packenv.content.text import do_not_go
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import ArgumentError, CommandError, InputError
 from packenv.inputs.numbers import exact
 from packenv.options.shared import OF_TRACES, ProcessOptions, WorkloadOptions
 from packenv.options.verbs import GOAL_EXAMPLES, PlanOptions
 
 if TYPE_CHECKING:
     from packenv.content.showable import Showable
-    from packenv.planning.plan import PlanRequest
+    from packenv.planning.kinds import Kinds
+    from packenv.planning.request import PlanRequest
     from packenv.runs.runner import RunOptions
     from packenv.workloads.workload import Workload
 
 
 class Question(NamedTuple):
-    """A kind of plan."""
+    """A kind of plan: its name in messages, and the parameters that go with it."""
 
-    title: str
-    options: tuple[str, ...]  # parameters that go with it, besides those of every question
-
-    @property
-    def flag(self) -> str:
-        """Option of this kind, such as `--types`, or its title without one."""
-        return self.title.partition(",")[0]
+    name: str
+    options: tuple[str, ...]
 
 
 PLANNED = ("goals", "growth", "slots", "seeds", "log", "report")
 NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand", "plot"))
-ADDED = Question("--add, servers more for those that are there", (*PLANNED, "add", "draws", "max_demand", "plot"))
-MIX = Question("--types, the cheapest mix", (*PLANNED, "types", "plot"))
-FAILURE = Question("--without, a cluster whose servers fail", (*PLANNED, "without"))
-FLAGS = {"goals": "goal"}
+ADDED = Question("--add", (*PLANNED, "add", "draws", "max_demand", "plot"))
+MIX = Question("--types", (*PLANNED, "types", "plot"))
+FAILURE = Question("--without", (*PLANNED, "without"))
 QUESTIONS = (NUMBER, ADDED, MIX, FAILURE)
-OF_SOME = {name for question in QUESTIONS for name in question.options}
 
 
 def question_of(parameters: Mapping[str, Any]) -> Question:
@@ -58,18 +53,14 @@ def question_of(parameters: Mapping[str, Any]) -> Question:
     parameters  by name. None, False or empty if not set
     Raises InputError for an option that does not go with it.
     """
-    if parameters["types"] is not None:
-        question = MIX
-    elif parameters["without"] is not None:
-        question = FAILURE
-    else:
-        question = NUMBER if parameters["add"] is None else ADDED
-    there = [name for name, value in parameters.items() if not (value is None or value is False or value == ())]
-    idle = [name for name in there if name in OF_SOME and name not in question.options]
+    present = {name for name, value in parameters.items() if not (value is None or value is False or value == ())}
+    question = MIX if "types" in present else FAILURE if "without" in present else ADDED if "add" in present else NUMBER
+    of_some = {name for other in QUESTIONS for name in other.options}
+    idle = [name for name in parameters if name in present & of_some and name not in question.options]
     if idle:
-        others = [other.flag for other in QUESTIONS if {*idle} <= {*other.options}]
-        flags = [f"--{FLAGS.get(name, name.replace('_', '-'))}" for name in idle]
-        raise InputError(do_not_go(flags, question.title) + (f", but with {' or '.join(others)}" if others else ""))
+        others = [other.name for other in QUESTIONS if {*idle} <= {*other.options}]
+        flags = [f"--{name.replace('_', '-')}" for name in idle]
+        raise InputError(do_not_go(flags, question.name) + (f"; leave it out, or use {' or '.join(others)}" if others else ""))
     return question
 
 
@@ -93,7 +84,7 @@ def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_num
     if growth is None:
         return workload
     if growth.strip().endswith("%"):
-        raise InputError(f"--growth is a factor, 1.2 for a fifth more arrivals, not {growth!r}")
+        raise InputError(f"--growth must be a factor, such as 1.2 for a fifth more arrivals, not {growth!r}")
     factor = exact(growth, "--growth")
     if workload.jobs is None:
         return workload.with_(rate=float(factor * Fraction(workload.rate)))
@@ -144,63 +135,75 @@ def plan(
     from packenv.workloads.find import room_of
 
     if (room := room_of(of_workload.source)) is not None:
-        own = room.COMMANDS.get("plan")
-        raise InputError(f"{of_workload.source} is {room.WHAT}: " + (f"{own} answers it" if own else "there is no plan of it"))
-    parameters = {**asdict(options), "goals": goals, "policies": policies, "log": log}
-    question = question_of({**parameters, "plot": outputs.plot, "report": outputs.report})
-    answer = of_servers(question, of_workload, policies, goals, options, runs_in(where), log)
+        command = room.COMMANDS.get("plan")
+        advice = f"run {command}" if command else "there is no plan for it"
+        raise InputError(f"{of_workload.source} is {room.WHAT}: {advice}")
+    question = question_of(asdict(options) | {"goals": goals, "log": log, "plot": outputs.plot, "report": outputs.report})
+    request, kinds = requested(question, of_workload, policies, goals, options)
+    answer = answered(request, kinds, options.without, runs_in(where), log)
     outputs.show(answer)
     outputs.write(answer)
 
 
-def of_servers(
-    question: Question,
-    of_workload: WorkloadOptions,
-    names: tuple[str, ...],
-    goals: tuple[str, ...],
-    options: PlanOptions,
-    run_options: RunOptions,
-    log: str | None,
-) -> Showable:
-    """Return a plan of servers for a workload or a trace. Raises InputError."""
-    from packenv.cli.plan.failed_servers import plan_failure
-    from packenv.cli.plan.mixes import kinds_as_servers, plan_mixes
-    from packenv.planning.kinds import parse_kinds
-    from packenv.planning.plan import plan_request
-    from packenv.planning.what_if import parse_failing
+def requested(
+    question: Question, of_workload: WorkloadOptions, names: tuple[str, ...], goals: tuple[str, ...], options: PlanOptions
+) -> tuple[PlanRequest, Kinds | None]:
+    """Return the checked request, and the kinds of a mix. Raises InputError."""
+    from packenv.planning.kinds import check_kinds, parse_kinds
+    from packenv.planning.request import plan_request
 
-    named = chosen_policies(names) if names else ()
+    policies = chosen_policies(names) if names else ()
     kinds = None if options.types is None else parse_kinds(options.types)
-    of_workload = replace(of_workload, **kinds_as_servers(kinds, of_workload.servers))
+    if kinds is not None and of_workload.servers is not None:
+        raise InputError("give either --servers or --types")
+    if kinds is not None:
+        of_workload = replace(of_workload, servers=kinds.one_of_each)
     if question is FAILURE and of_workload.servers is None and is_table(of_workload):
         raise InputError("--without needs --servers, the whole cluster")
     workload = grown(of_workload, options.growth, options.add, question in (NUMBER, MIX))
-    policies = named or chosen_policies((), workload)
     try:
-        request = plan_request(workload, goals, policies, options, mixed=question in (MIX, FAILURE))
+        mixed = question in (MIX, FAILURE)
+        request = plan_request(workload, goals, policies or chosen_policies((), workload), options, mixed=mixed)
     except ArgumentError as error:
         if "add" not in error.remedy:
             raise
         words = [*click.get_current_context().find_root().obj, "--add", error.remedy["add"]]
-        raise InputError(f"{error.of_options()}; this works: {shlex.join(['packenv', *words])}") from None
-    if question is FAILURE:
-        failing = parse_failing(str(options.without), workload.servers)
-        return plan_failure(request, failing, run_options, log)
+        raise CommandError(error.of_options(), shlex.join(["packenv", *words])) from None
     if kinds is not None:
-        return plan_mixes(request, kinds, run_options, log)
-    return plan_numbers(request, run_options, log)
+        check_kinds(kinds, workload)
+    return request, kinds
 
 
-def plan_numbers(request: PlanRequest, run_options: RunOptions, log: str | None) -> Showable:
-    """Return the least number of servers for each policy.
-
-    Raises NoneMeets if no policy meets the goals with any number.
-    """
-    from packenv.cli.plan.answers import print_refused
+def answered(request: PlanRequest, kinds: Kinds | None, without: str | None, options: RunOptions, log: str | None) -> Showable:
+    """Return the plan. Raises NoneMeets if no policy meets the goals."""
+    from packenv.planning.failures import failure_plans, parse_failing
+    from packenv.planning.lower_bounds.cost_bound import least_cost
+    from packenv.planning.mix_plans import MixPlans, mix_plans
+    from packenv.planning.plan import server_plans
+    from packenv.planning.request import GAP, SECONDS
+    from packenv.planning.server_plans import ServerPlans
 
     runs = request.log(log)
-    with text_console().status(f"{request.workload.name}: the fewest servers of any policy"):
-        bound = request.bound()
-    answer = request.run(bound, run_options, runs)
-    print_refused(answer.refusals, answer.plans)
+    if without is not None:
+        return failure_plans(request, parse_failing(without, request.workload.servers), options, runs)
+    answer: MixPlans | ServerPlans
+    if kinds is not None:
+        with text_console().status(f"{request.workload.name}: the least cost of any policy"):
+            cost = least_cost(request.workload, request.goals, kinds, GAP, SECONDS)
+        answer = mix_plans(request, kinds, cost, options, runs)
+    else:
+        with text_console().status(f"{request.workload.name}: the fewest servers of any policy"):
+            fewest = request.bound()
+        answer = server_plans(request, fewest, options, runs)
+    if not answer.plans:
+        print_refused(answer.refusals, answer.plans)
     return answer
+
+
+def print_refused(refused: Sequence[object], plans: Collection[Any]) -> None:
+    """Print which policies miss the goals. Raises NoneMeets if all do."""
+    from packenv.planning.search import NoneMeets
+
+    print_notes(Styled(str(problem), "yellow") for problem in refused)
+    if not plans:
+        raise NoneMeets("no policy meets the goals with any number of servers")

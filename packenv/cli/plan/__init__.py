@@ -1,1 +1,0 @@
-"""`packenv plan`: how many servers a workload or a trace needs."""
