@@ -22,7 +22,7 @@ def test_every_policy_and_agent_is_compared_with_the_simulator() -> None:
     compared = {policy.partition(":")[0] for policies in lists for policy in policies}
     assert compared == {*registered()} - CANNOT - OF_DEVICES - OF_FILES
     for agent in {*shipped_agents()} - {f"agent:{name}" for name in test_equal.AGENTS}:
-        with pytest.raises(InputError, match=r"must know all jobs before|about one machine"):
+        with pytest.raises(InputError, match=r"must know all jobs before|one machine and one resource"):
             Scheduler(agent, servers=5)
     with pytest.raises(InputError, match="easy:order=sjf computes its order from the table of all jobs"):
         Scheduler("easy:order=sjf", servers=5)
