@@ -17,6 +17,7 @@ from packenv.options.verbs import MOST_SEEDS, EvaluateOptions
 from packenv.policy import distinct_names
 from packenv.results.result import Result
 from packenv.runs.comparison import Comparison, duration_aware_policies
+from packenv.runs.delay_classes import labels_of
 from packenv.runs.run import Run, seeds_for
 from packenv.runs.runner import RunOptions, RunsFailed, run_most
 from packenv.runs.sweep import Sweep, check_measure, several_loads
@@ -132,8 +133,13 @@ def planned(
         raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
     if options.estimate_error is not None:
         workload = misjudged(workload, options.estimate_error)
-    if options.backlog is not None and options.by_size:
-        raise ArgumentError("`by_size` needs arrival times, and `backlog` has none: leave one out")
+    for name in ("by_size", "by"):
+        if options.backlog is not None and getattr(options, name):
+            raise ArgumentError(f"`{name}` needs arrival times, and `backlog` has none: leave one out")
+    if options.by is not None:
+        if workload.jobs is None:
+            raise ArgumentError(f"`by`: {workload.name} is random, and its tasks have no labels: `by_size` has classes of sizes")
+        labels_of(workload, workload.jobs, options.by)
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
         raise ArgumentError("`cutoff` must be a number of seconds above 0, and needs a table with a column job")
@@ -146,6 +152,8 @@ def planned(
         "schedule": schedule
         or has_jobs
         or options.by_size
+        or options.by is not None
+        or workload.provenance.recorded_waits is not None
         or (jobs_schedule and workload.jobs is not None)
         or (devices_schedule and workload.has_devices),
         "backlog": options.backlog,
@@ -167,14 +175,20 @@ def make_runs(evaluations: Sequence[Evaluation], place: RunOptions) -> RunsFaile
     failure, unfinished = None, [*evaluations]
     while unfinished:
         # Make the runs that are missing, of all evaluations together.
-        missing = [(each, key, run) for each in unfinished for key, run in each.missing().items()]
+        missing = [(evaluation, key, run) for evaluation in unfinished for key, run in evaluation.missing().items()]
         results, failed = run_most([run for *_, run in missing], place)
         failure = failure or failed
-        for (each, key, _), result in zip(missing, results, strict=True):
-            each.results[key] = result
+        for (evaluation, key, _), result in zip(missing, results, strict=True):
+            evaluation.results[key] = result
         # Double the seeds where an interval is too wide.
-        growing = [each for each in unfinished if each.options.until is not None and len(each.all_seeds) < MOST_SEEDS]
-        unfinished = [each for each in growing if None not in each.results.values() and each.comparison().too_wide]
-        for each in unfinished:
-            each.double_seeds()
+        growing = [
+            evaluation
+            for evaluation in unfinished
+            if evaluation.options.until is not None and len(evaluation.all_seeds) < MOST_SEEDS
+        ]
+        unfinished = [
+            evaluation for evaluation in growing if None not in evaluation.results.values() and evaluation.comparison().too_wide
+        ]
+        for evaluation in unfinished:
+            evaluation.double_seeds()
     return failure

@@ -20,9 +20,9 @@ from packenv.results.job_times import NONE, JobTimes, cut, efficiency, job_numbe
 from packenv.results.locality import DataLocality
 from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.results.stability import combine
-from packenv.runs.statistics import mean_and_half
+from packenv.runs.statistics import DOUBT, mean_and_half
 from packenv.theory.completion.bound import completion_bound
 from packenv.workloads.network import ANY, NODE, RACK
 from packenv.workloads.workload import Workload
@@ -134,15 +134,15 @@ class Measure(NamedTuple):
     cell: Callable[[float | None, float | None], str] = estimate
     spare: int = 0
 
-    def over_seeds(self, values: Sequence[Any]) -> tuple[Any, Any]:
-        """Return mean and half-width of the 95 % interval over seeds (Student's t).
+    def over_seeds(self, values: Sequence[Any], doubt: float = DOUBT) -> tuple[Any, Any]:
+        """Return mean and half-width of the 1 - `doubt` interval over seeds (Student's t).
 
         Lists are averaged place by place.
         """
         if isinstance(values[0], list):
-            both = [self.over_seeds(column) for column in zip(*values, strict=True)]
+            both = [self.over_seeds(column, doubt) for column in zip(*values, strict=True)]
             return [mean for mean, _ in both], [half for _, half in both]
-        return (None, None) if self.every and None in values else mean_and_half(values)
+        return (None, None) if self.every and None in values else mean_and_half(values, doubt)
 
 
 def _plain(mean: float | None, half: float | None) -> str:
@@ -213,12 +213,12 @@ def _of_class(name: str, percent: int, spare: int) -> Measure:
     Covers jobs that ended. None without any.
     """
 
-    def value_of(whole: WholeJobs, same: SameJobs) -> float | None:
+    def value_of(jobs: WholeJobs, same: SameJobs) -> float | None:
         if same.cutoff is None:
             return None
-        is_long = mean_durations(whole.jobs) > same.cutoff / (whole.workload.slot_seconds or 1.0)
-        chosen = (whole.times.end != NONE) & (is_long == (name == "long"))
-        completion = (whole.times.end - whole.times.arrival)[chosen]
+        is_long = mean_durations(jobs.jobs) > same.cutoff / (jobs.workload.slot_seconds or 1.0)
+        chosen = (jobs.times.end != NONE) & (is_long == (name == "long"))
+        completion = (jobs.times.end - jobs.times.arrival)[chosen]
         return float(np.quantile(completion, percent / 100, method="inverted_cdf")) if len(completion) else None
 
     tasks = "up to" if name == "short" else "more than"
@@ -233,37 +233,37 @@ def _mean(slots: NDArray[np.int64]) -> float | None:
     return float(slots.mean()) if len(slots) else None
 
 
-def _fragmentation(whole: WholeJobs, same: SameJobs) -> float:
-    return occupancy(whole.jobs, whole.cut, whole.workload.servers.units, whole.workload.network).fragmentation
+def _fragmentation(jobs: WholeJobs, same: SameJobs) -> float:
+    return occupancy(jobs.jobs, jobs.cut, jobs.workload.servers.units, jobs.workload.network).fragmentation
 
 
-def _over_allocation(whole: WholeJobs, same: SameJobs) -> float:
-    return float(most_allocated(whole.jobs, whole.cut, whole.workload.servers.units, whole.workload.network).max())
+def _over_allocation(jobs: WholeJobs, same: SameJobs) -> float:
+    return float(most_allocated(jobs.jobs, jobs.cut, jobs.workload.servers.units, jobs.workload.network).max())
 
 
-def _unfairness(whole: WholeJobs, same: SameJobs) -> float:
-    return unfairness(whole.jobs, whole.cut, whole.workload.servers.units)
+def _unfairness(jobs: WholeJobs, same: SameJobs) -> float:
+    return unfairness(jobs.jobs, jobs.cut, jobs.workload.servers.units)
 
 
-def _efficiency(whole: WholeJobs, same: SameJobs) -> float | None:
-    when, share = efficiency(whole.jobs, whole.times)
-    return None if whole.run.stopped else float(np.diff(share, prepend=0.0) @ (same.last - when) / same.last)
+def _efficiency(jobs: WholeJobs, same: SameJobs) -> float | None:
+    when, share = efficiency(jobs.jobs, jobs.times)
+    return None if jobs.run.stopped else float(np.diff(share, prepend=0.0) @ (same.last - when) / same.last)
 
 
-def _progress_variance(whole: WholeJobs, same: SameJobs) -> float | None:
+def _progress_variance(jobs: WholeJobs, same: SameJobs) -> float | None:
     moments = np.linspace(0, same.last, MOMENTS, endpoint=False).astype(np.int64)
-    return None if whole.run.stopped else float(progress(whole.jobs, whole.schedule, moments).var(axis=1).mean())
+    return None if jobs.run.stopped else float(progress(jobs.jobs, jobs.schedule, moments).var(axis=1).mean())
 
 
-def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
+def _slowed(jobs: WholeJobs, same: SameJobs) -> float | None:
     """Return the share of slowed jobs.
 
     None for the first policy, and if no job ended under both.
     """
     first = same.runs[0]
-    if whole.run is first or first.jobs is None or not ((whole.times.end != NONE) & (first.jobs.end != NONE)).any():
+    if jobs.run is first or first.jobs is None or not ((jobs.times.end != NONE) & (first.jobs.end != NONE)).any():
         return None
-    return whole.times.slowed(first.jobs)
+    return jobs.times.slowed(first.jobs)
 
 
 MEASURES: list[Measure] = [
@@ -277,7 +277,7 @@ MEASURES: list[Measure] = [
               meaning="mean delay: time from eligible (arrived, and all that it waits for has ended) to start. Tasks count that "
                       "become eligible in the slots from `warmup` on and start. A gang counts once"),
     _of_tasks("mean_response", "response", SLOTS, LESS, spare=5,
-              meaning="mean response: time from eligible to end, of the tasks of `mean_delay`. A gang ends with its last task"),
+              meaning="mean response, from eligible to end, of the tasks of `mean_delay`. A gang ends with its last task"),
     _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="median of the delay, in slots"),
     _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=8, scalar="result/delay 95 %",
               meaning="95th percentile of the delay, in slots"),
@@ -379,16 +379,18 @@ def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | No
     return record | {key: getattr(run, key) for key in ("stopped", "seconds", "load", "rho")}
 
 
-def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], slot_seconds: float | None) -> Record:
+def summary_of(
+    runs: Sequence[Result], values: Sequence[Mapping[str, Value]], slot_seconds: float | None, doubt: float = DOUBT
+) -> Record:
     """Return one policy's means over its seeds.
 
-    `interval` has the half-widths of 95 % intervals, None for a single seed. The verdict is on all seeds together.
+    `interval` has the half-widths of 1 - `doubt` intervals, None for a single seed. The verdict is on all seeds together.
     """
     record: Record = {key: getattr(runs[0], key) for key in ASKED} | {"seed": None}
     record |= {"seeds": len(runs), "slots": float(np.mean([run.slots for run in runs])), "slot_seconds": slot_seconds}
     interval: Record = {}
     for measure in MEASURES:
-        record[measure.key], half = measure.over_seeds([of_run[measure.key] for of_run in values])
+        record[measure.key], half = measure.over_seeds([of_run[measure.key] for of_run in values], doubt)
         interval |= {measure.key: half} if measure.spread else {}
     record |= combine(run.verdict for run in runs).plain
     record["slowdown_bound"] = next((run.response.slowdown_bound for run in runs if run.response is not None), None)

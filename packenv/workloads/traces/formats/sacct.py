@@ -1,7 +1,7 @@
 """Slurm's accounting from `sacct --parsable2`, with its header.
 
 needed   JobID; Submit, Eligible or Start; Elapsed, ElapsedRaw, or Start and End; AllocTRES, ReqTRES, AllocCPUS, NCPUS or ReqCPUS
-read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User
+read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User, Account, QOS
 
 A job arrives when it is eligible, or at its submission without that field. It takes its allocated resources, or else the
 requested ones: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. If servers are nodes, a job on several
@@ -31,7 +31,7 @@ from packenv.inputs.numbers import excerpt, is_number
 from packenv.inputs.text_files import lines_of
 from packenv.jobs import first_rows
 from packenv.workloads.traces.columns import Columns, names_of, reading_table
-from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.formats import TraceFormat, first_bytes
 from packenv.workloads.traces.times import MISSING, SECOND, origin_of, times
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 
@@ -41,6 +41,7 @@ Ints = NDArray[np.int64]
 ID = ("JobID", "JobIDRaw")
 ARRIVALS, ELAPSED, LIMITS = ("Eligible", "Submit"), ("Elapsed", "ElapsedRaw"), ("Timelimit", "TimelimitRaw")
 AMOUNTS, CPUS, NODES = ("AllocTRES", "ReqTRES"), ("AllocCPUS", "NCPUS", "ReqCPUS"), ("AllocNodes", "NNodes", "ReqNodes")
+LABELS = ("User", "Account", "Partition", "QOS")
 FIELDS = (
     *ID,
     *ARRIVALS,
@@ -53,8 +54,7 @@ FIELDS = (
     *NODES,
     "ReqMem",
     "State",
-    "Partition",
-    "User",
+    *LABELS,
     "Cluster",
 )
 RUN = (*ID, "Cluster", *ARRIVALS, "Start", "End")
@@ -119,15 +119,16 @@ def refuse_columns(path: Path, choice: Wanted = None) -> Trace:
 
 def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per job."""
-    columns, rows, ids = _jobs(path)
+    columns, rows, whole = _jobs(path)
+    ids = whole.column(next(name for name in ID if name in whole)).cast(pa.string())
     steps = len(ids) - len(rows)
     columns, rows, never = _with_arrival(columns, rows)
     has = [name for name in FIELDS if name in columns]
     # Resources, and a check of the fields.
     demand = _demand(columns)
     available = tuple(name for name in RESOURCES if name in demand)
-    asked = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
-    resources = resource_names(asked, available, USUAL, path)
+    requested = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
+    resources = resource_names(requested, available, USUAL, path)
     others = [name for name in available if name not in (*resources, NODE_COUNT) and (demand[name] > 0).any()]
     if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
         missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
@@ -176,6 +177,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         source=str(path),
         rows=rows[order] + 1,
         ids=ids,
+        labels={name.lower(): whole.column(name) for name in LABELS if name in whole},
         about=ABOUT,
         dropped={STEPS: steps, **never},
         slot_seconds="1",
@@ -224,7 +226,8 @@ def _not_modelled(columns: Columns) -> dict[str, NDArray[np.bool_]]:
     return asks
 
 
-def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
+def _jobs(path: Path) -> tuple[Columns, Ints, Columns]:
+    """Return the columns of jobs, their rows, and the columns with steps."""
     names = names_of(path)
     columns = Columns.read(path, [name for name in FIELDS if name in names])
     table = columns.table
@@ -240,7 +243,7 @@ def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
     if is_step.all():
         raise InputError(f"{path}: only steps of jobs, no job: remove the filter, or run sacct with --allocations")
     rows = np.flatnonzero(~is_step)
-    return Rows(path, table.take(pa.array(rows)), rows), rows, number
+    return Rows(path, table.take(pa.array(rows)), rows), rows, Columns(path, table)
 
 
 def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str, int]]:
@@ -305,8 +308,8 @@ def _states(columns: Columns) -> NDArray[np.str_]:
     """Return each state's first word (n,), without a +."""
     if "State" not in columns:
         return np.full(len(columns), "")
-    words = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
-    return np.asarray(pc.struct_field(words, "word").to_pylist(), np.str_)
+    states = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
+    return np.asarray(pc.struct_field(states, "word").to_pylist(), np.str_)
 
 
 def _texts(columns: Columns, name: str) -> NDArray[np.str_]:
@@ -334,9 +337,9 @@ def _demand(columns: Columns) -> dict[str, Floats]:
         raise InputError(f"{columns.path}: field AllocTRES is missing: sacct --format needs AllocTRES, ReqTRES or AllocCPUS")
     if "ReqMem" in columns:
         per = columns.column("ReqMem").cast(pa.string()).fill_null("")
-        each = np.where(np.asarray(pc.ends_with(per, "c")), demand["cpu"], 1.0)
-        each = np.where(np.asarray(pc.ends_with(per, "n")), demand.get("node", np.ones(len(each))), each)
-        add("memory", _mapped(columns, "ReqMem", memory_of, "amount of memory such as 16G") * each)
+        units = np.where(np.asarray(pc.ends_with(per, "c")), demand["cpu"], 1.0)
+        units = np.where(np.asarray(pc.ends_with(per, "n")), demand.get("node", np.ones(len(units))), units)
+        add("memory", _mapped(columns, "ReqMem", memory_of, "amount of memory such as 16G") * units)
     return demand
 
 
@@ -390,8 +393,8 @@ def takes_jobs(state: str) -> bool:
 
     With MAINT or PLANNED it does so later. Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
     """
-    words = {word.rstrip(FLAGS) for word in state.upper().split("+")}
-    return "*" not in state and not words & OUT
+    states = {word.rstrip(FLAGS) for word in state.upper().split("+")}
+    return "*" not in state and not states & OUT
 
 
 class Nodes(NamedTuple):
@@ -457,23 +460,23 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
 
 def _cpus(values: Mapping[str, str]) -> str:
     """Return a node's CPUs for jobs, without the system's (CoreSpecCount)."""
-    total, kept = values.get("CPUTot", ""), values.get("CoreSpecCount", "")
-    if "CPUEfctv" in values or not (total.isdigit() and kept.isdigit()):
+    total, reserved = values.get("CPUTot", ""), values.get("CoreSpecCount", "")
+    if "CPUEfctv" in values or not (total.isdigit() and reserved.isdigit()):
         return values.get("CPUEfctv", total)
     threads = values.get("ThreadsPerCore", "1")
-    return str(int(total) - int(kept) * (int(threads) if threads.isdigit() else 1))
+    return str(int(total) - int(reserved) * (int(threads) if threads.isdigit() else 1))
 
 
 def _memory(values: Mapping[str, str]) -> str:
     """Return a node's MiB for jobs, without the system's (MemSpecLimit)."""
-    total, kept = values.get("RealMemory", ""), values.get("MemSpecLimit", "")
-    return str(max(int(total) - int(kept), 0)) if total.isdigit() and kept.isdigit() else total
+    total, reserved = values.get("RealMemory", ""), values.get("MemSpecLimit", "")
+    return str(max(int(total) - int(reserved), 0)) if total.isdigit() and reserved.isdigit() else total
 
 
 def shown_states(out: dict[str, str]) -> str:
     """List nodes that take no jobs: "n4 (DOWN+DRAIN), n5 (down*)", shortened."""
-    shown = ", ".join(f"{name} ({state})" for name, state in [*out.items()][:MOST_SHOWN])
-    return shown + (f" and {len(out) - MOST_SHOWN:,} more" if len(out) > MOST_SHOWN else "")
+    texts = ", ".join(f"{name} ({state})" for name, state in [*out.items()][:MOST_SHOWN])
+    return texts + (f" and {len(out) - MOST_SHOWN:,} more" if len(out) > MOST_SHOWN else "")
 
 
 def _node(path: Path, name: str, cpus: str, memory: str, gres: str) -> tuple[float, float, float, float]:

@@ -27,7 +27,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import repeated
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import MISSING, SECOND
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names, waits_of
 
@@ -55,6 +55,7 @@ FIELDS = (
     "think time",
 )
 WHICH = ("allocated", "requested")
+LABELS = ("user", "group", "executable", "queue", "partition")
 TIMES = ("submit time", "wait time", "run time", "requested time")
 HEADER = re.compile(r"\s*;+\s*(MaxProcs|MaxNodes|MaxRuntime)\s*:\s*(.*?)\s*$", re.ASCII | re.IGNORECASE)
 HEADER_NAMES = {name.lower(): name for name in ("MaxProcs", "MaxNodes", "MaxRuntime")}
@@ -121,6 +122,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         source=str(path),
         rows=rows + 1,
         ids=field["job number"].astype(np.int64),
+        labels={name: field[name].astype(np.int64) for name in LABELS if (field[name] > 0).any()},
         processors=machine if resources[0] == "cpu" else None,
         machine={name: amounts[name] for name in resources},
         about=f"capacity 1: {', '.join(capacity[name] for name in resources)} ({machine_from}){not_followed}",
@@ -191,8 +193,8 @@ def _first_problem(path: Path) -> InputError:
 
 
 def _problem(line: str) -> str | None:
-    words = line.split()[: len(FIELDS)]
-    for name, word in zip(FIELDS, words, strict=False):
+    fields = line.split()[: len(FIELDS)]
+    for name, word in zip(FIELDS, fields, strict=False):
         try:
             value = read_number(word)
         except InputError as problem:
@@ -201,7 +203,7 @@ def _problem(line: str) -> str | None:
             return f"{name} {word} is negative"
         if abs(value) > (LATEST if name in TIMES else LARGEST_WHOLE):
             return f"{name} {word} is too large"
-    return None if len(words) == len(FIELDS) else f"{len(words)} numbers, not {len(FIELDS)}"
+    return None if len(fields) == len(FIELDS) else f"{len(fields)} numbers, not {len(FIELDS)}"
 
 
 def _first_recorded(first: Floats, second: Floats) -> Floats:
