@@ -98,7 +98,7 @@ def draw(actions: Floats, mask: NDArray[np.bool_], parts: Floats, waiting: int) 
     right.set_yticks(range(len(values)), names)
     right.invert_yaxis()
     right.axvline(0, color=GREY, linewidth=0.8)
-    right.set_xlabel("score, less that of the largest")
+    right.set_xlabel("score minus the largest score")
     right.set_title("What speaks for it (blue), and against it", fontsize=10)
     light_grid(right)
     return figure

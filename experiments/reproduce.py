@@ -16,9 +16,8 @@ from typing import Any
 import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
-from packenv.cli.options import shared
 from packenv.cli.options.names import COUNT, Named
-from packenv.cli.options.shared import option
+from packenv.cli.options.of_fields import option, process_options, runs_in
 from packenv.cli.outputs import Outputs, output_options, picture_options
 from packenv.content.page import Image, Page, Section
 from packenv.content.showable import Answer
@@ -91,7 +90,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     "for fgd.",
 )  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
-@shared.process_options
+@process_options
 @option("--format", "form", type=click.Choice(["png", "pdf", "svg"]), default="png", help="Form of the pictures.")
 @picture_options()
 @output_options("Also write all claims", form=False, report=True)
@@ -107,7 +106,7 @@ def reproduce(
     where: ProcessOptions,
     **numbers: int | None,
 ) -> None:
-    """Reproduce figures of the papers, and say which of their claims the runs show.
+    """Reproduce figures of the papers, and check which of their claims the runs show.
 
     \b
     FIGURE is one of
@@ -118,10 +117,10 @@ def reproduce(
       price-fig1 price-fig2 price-fig3 price-fig4, price-fig5 (with 6 and 7),
       price-fig8 (with 9 and 10), price-abundant: the price and SAT schedulers
       of Zhang and Yao; price-figs: these
-      rlscheduler: RLScheduler's table of batch scheduling, as coded, as defined,
-      and what its windows decide
-      fgd: placing pods on GPUs that are shared, and what ties decide;
-      fgd-departures: the same where pods leave, and wait
+      rlscheduler: RLScheduler's table of batch scheduling, as coded and as defined,
+      and the decisions of its windows
+      fgd: placing pods on shared GPUs, and the effect of ties;
+      fgd-departures: the same with pods that leave and wait
 
     Each figure writes DIR/FIGURE.png (or .pdf, .svg), DIR/FIGURE.csv and DIR/FIGURE_claims.csv. A claim that is not shown is a
     result, not an error. Hollow points are runs not known to be stable, crosses unstable ones.
@@ -136,11 +135,11 @@ def reproduce(
     outputs.check()
     of_traces, of_logs = ({*names} & {*chosen} for names in (OF_TRACES, OF_LOGS))
     if trace is not None and bool(of_traces) == bool(of_logs):
-        only = "" if not of_logs else ", and for one of them at a time"
+        only = "" if not of_logs else ", one kind at a time"
         raise InputError(f"--trace is for {', '.join((*OF_TRACES, *OF_LOGS))}{only}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(None if of_logs else trace, quick, shared.runs_in(where), numbers)
+    settings = settings_for(None if of_logs else trace, quick, runs_in(where), numbers)
     settings = replace(settings, folder=trace) if of_logs else settings
     findings: dict[str, Finding] = {}
     failures: list[InputError] = []

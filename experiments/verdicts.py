@@ -176,8 +176,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     if kind == "poisson" and law in SERVICES[:2] and count == 6_000:
                         at = letters[loads.index(1.2) :: len(loads)] if 1.2 in loads else ""
                         add(totals, ("6,000 arrivals, light tails, load 1.2", rule, side), at, wrong, right)
-                    share = letters.count(wrong) / len(letters), f"{law}, {servers} servers, {kind}, {count:,}"
-                    worst[rule, side] = max(worst.get((rule, side), (0.0, "")), share)
+                    share_and_cell = letters.count(wrong) / len(letters), f"{law}, {servers} servers, {kind}, {count:,}"
+                    worst[rule, side] = max(worst.get((rule, side), (0.0, "")), share_and_cell)
         runs = 2 * totals["all", "packenv", "below"][2]
         print(f"\nUp to {count:,} arrivals, {runs:,} runs, {time.process_time():.0f} s of processor\n")
         print(table_of(totals), flush=True)

@@ -86,8 +86,8 @@ def line_on(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, (ValueError, RuntimeError)) and frames and _is_ours(frames[-1].filename):
         text = str(error)
-    theirs = [frame for frame in frames if not _is_ours(frame.filename)]
-    return f"{text} ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else text
+    users_frames = [frame for frame in frames if not _is_ours(frame.filename)]
+    return f"{text} ({users_frames[-1].filename}, line {users_frames[-1].lineno})" if users_frames else text
 
 
 def _is_ours(file: str) -> bool:

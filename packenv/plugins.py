@@ -51,13 +51,13 @@ def loaded(entry: EntryPoint) -> Any:
 @functools.cache
 def rooms() -> list[Any]:
     """All rooms that can be imported. A line on standard error names each of the others."""
-    found = []
+    modules = []
     for entry in entries(ROOMS).values():
         try:
-            found.append(loaded(entry))
+            modules.append(loaded(entry))
         except InputError as problem:
             print(f"packenv: {problem}", file=sys.stderr)
-    return found
+    return modules
 
 
 def first_line(entry: EntryPoint) -> str:

@@ -178,21 +178,21 @@ def _load(target: str, text: str) -> Any:
     return getattr(loaded, attribute)
 
 
-def _construct(factory: Any, text: str, whole: str) -> Any:
+def _construct(factory: Any, text: str, spelled: str) -> Any:
     """Call the policy's class with `key=value` parameters; `key` means True."""
     if getattr(factory, "takes_text", False):
         return factory(text)
     if not callable(factory):
         if text:
-            raise InputError(f"policy {whole!r} takes no parameters")
+            raise InputError(f"policy {spelled!r} takes no parameters")
         return factory
     # Read each value by the type of its parameter.
     kinds = _kinds_of_parameters(factory)
-    check_parameters(whole, text, [*kinds])
+    check_parameters(spelled, text, [*kinds])
     values: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")
-        values[key] = _value(value or "true", kinds[key], f"policy {whole!r}: {key}")
+        values[key] = _value(value or "true", kinds[key], f"policy {spelled!r}: {key}")
     try:
         return factory(**values)
     except InputError:
@@ -201,8 +201,10 @@ def _construct(factory: Any, text: str, whole: str) -> Any:
         if isinstance(error, TypeError) and inspect.isfunction(factory) and not text:
             what = f"{factory.__name__} is to return a policy when it is called without arguments"
             rule = "a rule is def priority(task, server, cluster), named as FILE.py:priority"
-            raise InputError(f"policy {whole!r}: {what} ({error}); {rule}") from None
-        raise InputError(f"policy {whole!r}: {error if isinstance(error, (TypeError, ValueError)) else line_on(error)}") from None
+            raise InputError(f"policy {spelled!r}: {what} ({error}); {rule}") from None
+        raise InputError(
+            f"policy {spelled!r}: {error if isinstance(error, (TypeError, ValueError)) else line_on(error)}"
+        ) from None
 
 
 def _kinds_of_parameters(factory: Callable[..., Any]) -> dict[str, Any]:
@@ -240,11 +242,11 @@ def name_of(policy: Any) -> str:
     if not knobs and kind.__init__ is not object.__init__:  # a plain class: what it keeps under the names of its arguments
         arguments = inspect.signature(kind).parameters
         defaults = {key: argument.default for key, argument in arguments.items()}
-        kept = {key: getattr(policy, key, defaults[key]) for key in arguments}
-        knobs = {key: value for key, value in kept.items() if isinstance(value, PLAIN)}
+        values = {key: getattr(policy, key, defaults[key]) for key in arguments}
+        knobs = {key: value for key, value in values.items() if isinstance(value, PLAIN)}
     changed = [(key, value) for key, value in knobs.items() if defaults.get(key) != value]
-    shown = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
-    return f"{name}:{shown}" if shown else name
+    parameters = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
+    return f"{name}:{parameters}" if parameters else name
 
 
 def distinct_names(policies: Sequence[Any]) -> list[str]:
@@ -265,8 +267,8 @@ def distinct_names(policies: Sequence[Any]) -> list[str]:
         again = next(name for n, name in enumerate(names) if name in names[:n])
         alike = [n for n, name in enumerate(names) if name == again]
         texts = [policies[n] if isinstance(policies[n], str) else plain[n] for n in alike]
-        one = all(named[n] == named[alike[0]] for n in alike)
-        what_to_do = "they are one policy, leave out the others" if one else "a class is told apart by an attribute `name`"
+        same = all(named[n] == named[alike[0]] for n in alike)
+        what_to_do = "they are one policy, leave out the others" if same else "a class is told apart by an attribute `name`"
         raise InputError(f"two policies have the same name: {', '.join(texts)}: {what_to_do}")
     return names
 
@@ -298,8 +300,10 @@ def asks_estimates(policy: Any) -> bool:
     kind = type(policy)
     if kind.__module__.startswith(f"{__package__}."):
         return False  # those of packenv say what they know
-    own = [value for base in kind.__mro__[:-1] for value in vars(base).values()]
-    left = own + [hook for (_, registered_for), hook in hooks.items() if registered_for in (kind, type(parameters_of(policy)))]
+    attributes = [value for base in kind.__mro__[:-1] for value in vars(base).values()]
+    left = attributes + [
+        hook for (_, registered_for), hook in hooks.items() if registered_for in (kind, type(parameters_of(policy)))
+    ]
     seen: set[Any] = set()
     while left:
         function = left.pop()

@@ -25,11 +25,10 @@ from packenv.jobs import HOW_MANY, MOST_DEVICES, WHOLE, Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
-from packenv.results.job_times import job_times
+from packenv.results.job_times import SLOWDOWN_BOUND, job_times, response_times
 from packenv.results.locality import data_locality
-from packenv.results.response import SLOWDOWN_BOUND, response_times
 from packenv.results.result import Result, Trajectory
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.results.stability import NO_VERDICT, judge_run, settling_time
 from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService, begins_busy, in_service_of
@@ -59,12 +58,16 @@ def result_of(
     measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
-    trajectory = _trajectory(cluster, workload.servers.size_unit)
+    # The queue in every bin that the run has completed.
+    size_unit = workload.servers.size_unit
+    width = int(cluster.head["bin_slots"][0])
+    whole = int(cluster.head["now"][0]) // width
+    bins = cluster.measures.bins[0, :whole] / width
+    trajectory = Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
     # The verdict needs the waiting size in largest servers.
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
-    delays = _delays(cluster, table)
-    responses = head["delay_count"] and not head["postponed"]
+    delays, started = _delays(cluster, table), int(head["delay_count"])  # of measured tasks
     return Result(
         policy=policy,
         **workload.record,
@@ -80,14 +83,14 @@ def result_of(
         mean_queue=int(head["queue_sum"]) / measured if measured else None,
         max_queue=int(head["queue_max"]) if measured else None,
         mean_waiting_size=float(head["size_sum"]) / measured / UNIT * workload.servers.size_unit if measured else None,
-        mean_delay=int(head["delay_sum"]) / int(head["delay_count"]) if head["delay_count"] else None,
+        mean_delay=int(head["delay_sum"]) / started if started else None,
         delay_p50=delays.quantile(0.5),
         delay_p90=delays.quantile(0.9),
         delay_p95=delays.quantile(0.95),
         delay_p99=delays.quantile(0.99),
         delay_p999=delays.quantile(0.999),
-        max_delay=int(head["delay_max"]) if head["delay_count"] else None,
-        mean_response=int(head["response_sum"]) / int(head["delay_count"]) if responses else None,
+        max_delay=int(head["delay_max"]) if started else None,
+        mean_response=int(head["response_sum"]) / started if started and not head["postponed"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
         verdict=judge_run(in_servers, trajectory.bin_slots, settling, workload.intensity),
         load=workload.load,
@@ -109,14 +112,6 @@ def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
     possible = {*names, *(["kind"] if workload.has_devices else []), *(["several"] if workload.D > 1 else [])}
     possible |= {"gang"} if workload.has_gangs else set()
     return {reason: count for reason, count in counts.items() if count or reason in possible}
-
-
-def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
-    """The queue in every bin that the run has completed."""
-    width = int(cluster.head["bin_slots"][0])
-    whole = int(cluster.head["now"][0]) // width
-    bins = cluster.measures.bins[0, :whole] / width
-    return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
 
 
 def _delays(cluster: Cluster, table: Jobs | None) -> Delays:
@@ -166,7 +161,7 @@ def simulate(
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
     # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand, or of gangs.
-    begun, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
+    in_service, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.at_once) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
@@ -197,7 +192,7 @@ def simulate(
         setting.capacity,
         needs,
         jobs=table,
-        initial=check_initial(begun, workload.servers),
+        initial=check_initial(in_service, workload.servers),
         record_rows=recorded if records else 0,
         waiting_limit=waiting_limit,
         warmup=warmup,
@@ -351,10 +346,10 @@ def check_devices(jobs: InService, servers: Servers) -> None:
     assert jobs.devices is not None
     number, share, _, taken = jobs.devices.T
     devices = np.zeros((len(servers), 3), np.int64) if servers.devices is None else servers.devices
-    whole = devices[jobs.server, WHOLE]
+    full = devices[jobs.server, WHOLE]
     has = taken[:, None] >> np.arange(MOST_DEVICES) & 1  # (n, MOST_DEVICES)
     held = np.zeros((len(servers), MOST_DEVICES), np.int64)
-    np.add.at(held, jobs.server, has * np.where(share > 0, share, whole)[:, None])
+    np.add.at(held, jobs.server, has * np.where(share > 0, share, full)[:, None])
     room = np.where(np.arange(MOST_DEVICES) < devices[:, HOW_MANY, None], devices[:, WHOLE, None], 0)
     for n in np.flatnonzero((has.sum(axis=1) != number) | ((held > room)[jobs.server] & (has == 1)).any(axis=1)).tolist():
         raise InputError(f"initial job {n}: server {jobs.server[n]} has no room for it on its devices")

@@ -60,7 +60,7 @@ def draw_delay(small: list[Row], compared: list[Row], sticky: list[Row], title: 
     draw_sticky(slots, sticky)
     compared = [row for row in compared if row["policy"] != BOUND]  # of jobs; drawn are times of tasks
     hot = [row for row in compared if row["network"].startswith("hot")]
-    draw_intervals(apart, [row for row in compared if row not in hot], "each task reads a block of its own")
+    draw_intervals(apart, [row for row in compared if row not in hot], "each task reads its own block")
     draw_intervals(shared, hot, "many tasks read the same few blocks")
     figure.suptitle(f"{title}; {LEGEND}", fontsize=11)
     return figure
@@ -96,7 +96,7 @@ def draw_intervals(axes: Any, rows: list[Row], what: str) -> None:
             first = row["policy"] == policies[0]
             label = f"{'changing' if 'changing' in network else 'constant'} network" if first else None
             axes.barh(place, mean, 0.36, color=colour, xerr=error, label=label, error_kw={"lw": 1})
-            waited = "of which scheduling delay" if first and k else None
+            waited = "part of it: scheduling delay" if first and k else None
             axes.barh(place, row["scheduling_delay"], 0.36, color="none", edgecolor="white", hatch="////", lw=0, label=waited)
             axes.annotate(f" {row['locality']:.2f}", (high or mean, place), va="center", fontsize=7)
     marked = {row["policy"] for row in rows if row["in_paper"] == "no"}
@@ -104,7 +104,7 @@ def draw_intervals(axes: Any, rows: list[Row], what: str) -> None:
     axes.set_ylim(len(policies) - 0.4, -0.6)
     axes.margins(x=0.12)
     axes.set_title(what, fontsize=10, pad=22)
-    axes.set_xlabel("mean completion time of tasks (s); beside the bars, locality")
+    axes.set_xlabel("mean completion time of tasks (s); next to the bars, locality")
     legend = axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=3)
     for patch in legend.get_patches()[2:]:
         patch.set_facecolor(GREY)

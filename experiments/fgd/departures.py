@@ -119,7 +119,7 @@ def reproduce(settings: Settings) -> Finding:
     names = [name for name in LISTS if name in study.lists] or list(study.lists)
     names = [name for name in names if len(study.lists[name].ran)]
     if not names:
-        raise InputError(f"{NAME}: no list says when its pods ran (scheduled_time, deletion_time)")
+        raise InputError(f"{NAME}: no list has the times of its pods (scheduled_time, deletion_time)")
     seeds, pods = settings.seeds_or(SEEDS, QUICK_SEEDS), QUICK_PODS if settings.quick else PODS
     cases = [*product(names, LOADS, range(seeds))]
     made = {case: partial(stream, study, case[0], case[1], pods, case[2]) for case in cases}

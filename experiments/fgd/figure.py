@@ -53,7 +53,7 @@ def reproduce(settings: Settings) -> Finding:
     def draw() -> Figure:
         return draw_study(table, ties, most, title)
 
-    notes = [] if study.published else [f"{NAME}: no published means beside the lists (allocation.csv, fragmentation.csv)"]
+    notes = [] if study.published else [f"{NAME}: no published means next to the lists (allocation.csv, fragmentation.csv)"]
     notes += [f"{NAME}: the choice of a weight is not judged: the folder lacks {unjudged}"] if unjudged else []
     return Finding(NAME, title, claims, {"": table, "_ties": ties, "_bound": bound, "_learnt": learnt}, draw, notes)
 
@@ -65,7 +65,7 @@ def folder_of(path: str | None) -> Path:
     if path is None and (oracles is None or not folder.is_dir()):
         raise InputError("fgd: name the folder of the lists of pods and nodes: --trace FOLDER")
     if not folder.is_dir():
-        raise InputError(f"fgd: {folder} is no folder of lists of pods and nodes")
+        raise InputError(f"fgd: {folder} is not a folder of lists of pods and nodes")
     return folder
 
 
@@ -171,7 +171,7 @@ def claims_on_ties(ties: list[Row]) -> list[Claim]:
     costs = {name: rows[name, "fgd", "random"]["over_order"] for name in lists}
     worst = min(costs, key=lambda name: costs[name])
     figures = f"{len(behind)} of {len(lists)} ({', '.join(behind)}); {costs[worst]:+.2f} points on {worst}"
-    what = "on some lists FGD falls behind best fit if it breaks its ties anew at each decision"
+    what = "on some lists FGD falls behind best fit if it breaks ties again at each decision"
     claims = [Claim(NAME, what, len(behind) > 0, figures)]
     leads = [(rows[name, "fgd", rule]["over_best_fit"], name, rule) for name in lists for rule in ("file", "exact", "best-fit")]
     what = "with the nodes' own order, exact scores, or best fit among ties it stays ahead on all"
@@ -225,7 +225,7 @@ def claim_on_weight(learnt: list[Row]) -> Claim:
     figures = (
         f"{best} by {gain(best, 'judged on'):+.2f}, on those it was chosen on by {gain(best, 'trained on'):+.2f}; at 130 % {ends}"
     )
-    what = "a weight for what is idle beside, chosen on four lists, gains .3 points over FGD on the others"
+    what = "a weight for idle parts of satisfied shapes, chosen on four lists, gains .3 points over FGD on the others"
     return Claim(NAME, what, gain(best, "judged on") >= 0.3, figures)
 
 
@@ -233,7 +233,7 @@ def claims_on_bound(bound: list[Row]) -> list[Claim]:
     below = all(row["best"] <= row["bound"] + 1e-6 for row in bound)
     gaps = [row["bound"] - row["best"] for row in bound if row["demand"] == DEMANDS[6]]
     figures = f"when as much has arrived as there is, between {min(gaps):.1f} and {max(gaps):.1f} points are left"
-    return [Claim(NAME, "no policy allocates more than the linear program says is possible", below, figures)]
+    return [Claim(NAME, "no policy allocates more than the linear program allows", below, figures)]
 
 
 def draw_study(table: list[Row], ties: list[Row], most: dict[tuple[str, int], float], title: str) -> Figure:

@@ -46,7 +46,7 @@ RULES = [(policy, ties) for policy in SCORES for ties in TIES if policy != "rand
 BESIDE = "fgd:beside="
 WEIGHTS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.0)
 WEIGHED = [(f"{BESIDE}{weight:g}", "exact") for weight in WEIGHTS]
-"""FGD by its exact scores, with less weight on what is idle beside a shape that is satisfied."""
+"""FGD by its exact scores, with less weight on idle parts of satisfied shapes."""
 
 
 class Pods(NamedTuple):

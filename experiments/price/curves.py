@@ -137,7 +137,7 @@ def best_claims(figure: str, values: dict[str, dict[str, list[float | None]]]) -
 
 def best_of_all(figure: str, values: dict[str, dict[str, list[float | None]]]) -> list[Claim]:
     """The same beside the schedulers that it leaves out."""
-    others = ", beside those that the paper leaves out"
+    others = ", also against those that the paper leaves out"
     return [best_claim(figure, values, policy, measure, NOT_COMPARED, others) for policy in PRICES for measure in BEST]
 
 
@@ -188,7 +188,7 @@ def draw_curves(rows: list[Row], measures: list[Row], gains: list[Row], title: s
             draw_measure(axes, rows, policies, measure)
             axes.set_xlabel("slot")
             axes.set_ylabel(unit)
-            axes.set_title(f"{heading}, beside {beside}", fontsize=10, loc="left")
+            axes.set_title(f"{heading}, compared with {beside}", fontsize=10, loc="left")
         grid[line, 0].legend(fontsize=8.5, frameon=False, loc="lower right")
     draw_means(grid[0, -1], [row for row in measures if row["measure"] == "makespan"])
     draw_gains(grid[1, -1], [row for row in gains if row["difference"] in PARTS])

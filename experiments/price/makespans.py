@@ -113,7 +113,7 @@ def against_sat(figure: str, what: str, settings: Settings) -> Finding:
         makespan == longest_job(setting, seed) for results in runs.values() for seed, makespan in enumerate(makespans(results))
     )
     if bound_to_tie:
-        figures = f"cannot be: with all {seeds} seeds every scheduler takes exactly as long as the longest job does on its own"
+        figures = f"impossible: with all {seeds} seeds every scheduler takes exactly as long as the longest job alone"
         claims = [Claim(figure, sat_claim(figure, "SAT"), False, figures)]
     elif sats:
         claims = [shorter_than_fifo(figure, runs, sat, over) for sat in sats]
@@ -128,7 +128,7 @@ def sat_claim(figure: str, name: str) -> str:
 
 def shorter_than_fifo(figure: str, runs: Runs, sat: str, over: str) -> Claim:
     over_fifo, unblocked = shorter(runs, sat, "fifo"), shorter(runs, sat, "fifo:blocking=false")
-    figures = f"{over_fifo} of that of FIFO, {unblocked} of that of FIFO that does not block; {over}"
+    figures = f"{over_fifo} of FIFO's, {unblocked} of FIFO's without blocking; {over}"
     return claim_with_number(figure, sat_claim(figure, NAMES[sat]), over_fifo, 1 - SAT_GAINS[figure], figures)
 
 

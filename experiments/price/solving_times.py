@@ -38,7 +38,7 @@ HALF_LOG = 0.5 * math.log(2 * math.pi)
 SIZES, QUICK_SIZES = (2, 4, 6, 8, 10, 12, 14, 16, 20, 30), (2, 4, 6)
 SEEDS, QUICK_SEEDS = 8, 2
 LIMIT = 10.0  # seconds by the clock; a run that is stopped then has proven nothing
-SERVERS = {"fixed": "servers fixed beforehand, as the paper does", "free": "servers free"}
+SERVERS = {"fixed": "servers fixed in advance, as in the paper", "free": "servers free"}
 CLAIM = "solving time tends to be exponential in the size of the problem"
 
 

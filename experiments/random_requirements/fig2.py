@@ -111,7 +111,7 @@ def draw_partition(cells: Sequence[Cell], configurations: Sequence[str]) -> Figu
     axes.set_yticks([])
     axes.spines[["left", "top", "right"]].set_visible(False)
     levels = len(cells) // 2
-    axes.set_title(f"The partition I for J = {levels}; hatched: smaller sizes, kept with the last type", fontsize=11, loc="left")
+    axes.set_title(f"The partition I for J = {levels}; hatched: smaller sizes, which join the last type", fontsize=11, loc="left")
     half = (len(configurations) + 1) // 2
     listed = "\n".join(",   ".join(part) for part in (configurations[:half], configurations[half:]))
     axes.set_xlabel(f"size (share of a server)\n\nReduced configurations, jobs of each type:\n{listed}", fontsize=10)

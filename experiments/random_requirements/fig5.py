@@ -151,7 +151,7 @@ def needed(load: float) -> int:
     """As many servers as the load offered at the highest β (PAPERS §1.6)."""
     servers = math.ceil(load * float(SPEEDUPS[-1]))
     if servers > 10_000_000:
-        raise InputError(f"the trace offers a load of {load:,.0f} servers: say how many with --servers")
+        raise InputError(f"the trace offers a load of {load:,.0f} servers: give their number with --servers")
     return max(1, servers)
 
 
@@ -223,7 +223,7 @@ def _clearly(over: Interval) -> bool:
 
 def _listed(ratios: dict[str, Interval]) -> str:
     if all(over.mean is None for over in ratios.values()):
-        return "cannot be said: queues of 0"
+        return "not known: queues of 0"
     single = "" if any(over.low is not None for over in ratios.values()) else " (one run: no interval)"
     return ", ".join(f"{over} at β = {beta}" for beta, over in ratios.items()) + single
 

@@ -161,7 +161,7 @@ def search_rows(study: Study, count: int) -> list[Row]:
 def claim_on_search(rows: list[Row]) -> Claim:
     measured = [Interval(row["ratio"], row["ratio_low"], row["ratio_high"]) for row in rows]
     figures = ", ".join(f"{row['log']} {row['kind']} {each} of {row['order']}" for row, each in zip(rows, measured, strict=True))
-    what = "a search that knows all jobs beforehand is below the best order, kept and with EASY"
+    what = "a search that knows all jobs in advance is below the best order, without backfilling and with EASY"
     return Claim(NAME, what, all(certainly_below(each, 1.0) for each in measured), figures)
 
 
@@ -215,7 +215,7 @@ def claims_on_definitions(table: list[Row]) -> list[Claim]:
     )
     own = [abs(row["packenv"] / row["as_defined"] - 1) for row in rows if row["backfilling"] == "no"]
     claims = [
-        Claim(NAME, "WFP3 and UNICEF, kept until they fit, are at least five times as good as defined", worst < 0.2, figures),
+        Claim(NAME, "WFP3 and UNICEF without backfilling are at least five times as good as defined", worst < 0.2, figures),
         Claim(
             NAME,
             f"packenv's own orders are within {WITHIN:.0%} of the published rules, without backfilling",
@@ -277,7 +277,7 @@ def notes_on(
     ten: Gaps,
     every: Gaps,
 ) -> list[str]:
-    notes = [] if study.published else [f"{NAME}: no published cells beside the logs (published.csv)"]
+    notes = [] if study.published else [f"{NAME}: no published cells next to the logs (published.csv)"]
     if study.first is None:
         notes.append(f"{NAME}: the published windows are not known (windows.csv): ten that are spread over each log")
     for log in study.logs:

@@ -52,7 +52,7 @@ def folder_of(path: str | None) -> Path:
     if path is None and (oracles is None or not folder.is_dir()):
         raise InputError("rlscheduler: name the folder of the logs (*.swf): --trace FOLDER")
     if not folder.is_dir():
-        raise InputError(f"rlscheduler: {folder} is no folder of logs (*.swf)")
+        raise InputError(f"rlscheduler: {folder} is not a folder of logs (*.swf)")
     return folder
 
 

@@ -52,9 +52,9 @@ class Bash(BashComplete):
 
     def get_completion_args(self) -> tuple[list[str], str]:
         line = os.environ["COMP_WORDS"]
-        words = split_arg_string(line)
-        incomplete = words.pop() if words and not line[-1:].isspace() else ""
-        return words[1:], incomplete
+        arguments = split_arg_string(line)
+        incomplete = arguments.pop() if arguments and not line[-1:].isspace() else ""
+        return arguments[1:], incomplete
 
 
 def prepare_shell() -> None:

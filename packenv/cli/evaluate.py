@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import POLICY, WORKLOAD, Loads
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
+from packenv.cli.options.of_fields import SCHEDULE_FILES, options_of, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import begin_lines, chosen_policies, print_workload, workload_from
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
@@ -100,10 +99,10 @@ def evaluate(
     comparisons = [each.comparison() for each in evaluations]
     if failure is not None and not all(each.by_policy for each in comparisons):
         raise failure
-    shown: Showable = comparisons[0]
+    answer: Showable = comparisons[0]
     if several is not None:
-        shown = Sweep(*several, comparisons, options.measure or "mean_queue")
-    outputs.show(shown)
+        answer = Sweep(*several, comparisons, options.measure or "mean_queue")
+    outputs.show(answer)
 
     def to_tensorboard(folder: str) -> None:
         for each in comparisons:
@@ -113,7 +112,7 @@ def evaluate(
                 write_tensorboard(folder, at, group[0].policy, [*map(measured, group)])
 
     outputs.write(
-        shown,
+        answer,
         (schedule, lambda path: write_schedule(path, workload, comparisons[0].all_runs)),
         (tensorboard, to_tensorboard),
         notices=noticed,
@@ -170,12 +169,12 @@ def notices(workload: Workload, policies: tuple[str, ...]) -> list[str]:
 
     setting = setting_of(workload)
     default = setting.levels
-    shown = dict(zip(distinct_names(policies), map(find_policy, policies), strict=True))
-    clairvoyant = [name for name, policy in shown.items() if is_told_durations(policy, setting)]
+    by_name = dict(zip(distinct_names(policies), map(find_policy, policies), strict=True))
+    clairvoyant = [name for name, policy in by_name.items() if is_told_durations(policy, setting)]
     estimates = workload.jobs is not None and workload.jobs.estimate is not None
     durations = workload.provenance.estimates or f"{'estimated' if estimates else 'true'} durations"
     lines = [f"policies that see {durations}: {', '.join(clairvoyant)}"] if clairvoyant else []
-    for name, chosen in shown.items():
+    for name, chosen in by_name.items():
         if not estimates and asks_estimates(chosen):
             of_table = "; --estimates exact gives true durations" if workload.jobs is not None else ""
             lines.append(f"{name} needs estimates, and {workload.name} has none: it sees 0{of_table}")

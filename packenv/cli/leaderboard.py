@@ -12,8 +12,7 @@ from typing import Any
 import click
 
 from packenv.cli.options.names import CONTEST, POLICY
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
+from packenv.cli.options.of_fields import log, options_of, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import MOST_REFUSALS, note_left_out
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.errors import ArgumentError, CommandError, InputError
@@ -92,15 +91,15 @@ def leaderboard(
     if options.judge and not options.matrix:
         click.echo("packenv: runs done; judging the load that each policy supports (--no-judge skips this)", err=True)
         board = board.judged(run_options, run_log)
-    shown = Matrix(board.rankings, board.reference) if options.matrix else board
-    outputs.show(shown)
+    answer = Matrix(board.rankings, board.reference) if options.matrix else board
+    outputs.show(answer)
 
     def write_events(folder: str) -> None:
         for contest, standing in board.standings:
             if standing.runs:
                 write_tensorboard(folder, contest.name, standing.policy, standing.runs)
 
-    outputs.write(shown, (page, lambda path: write_page(path, shown.markdown())), (tensorboard, write_events))
+    outputs.write(answer, (page, lambda path: write_page(path, answer.markdown())), (tensorboard, write_events))
     if any(standing.failed for _, standing in board.standings):
         raise RunsFailed("some standings are missing, because runs failed (see above)")
 
@@ -160,9 +159,9 @@ def _working_commands(text: str, slots: int, error: ArgumentError) -> list[str]:
             return []
     options = [word for key, value in reading.items() for word in (f"--{key.replace('_', '-')}", value)]
     new = f"{_converted(source) if reading else source}{behind}"
-    words = [new if word == text else word for word in click.get_current_context().find_root().obj or []]
+    arguments = [new if word == text else word for word in click.get_current_context().find_root().obj or []]
     converting = shlex.join(["packenv", "trace", "convert", source, _converted(source), *options])
-    typed = shlex.join(["packenv", *words])
+    typed = shlex.join(["packenv", *arguments])
     return [converting, typed] if reading else [typed]
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import POLICY, WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
+from packenv.cli.options.of_fields import SCHEDULE_FILES, options_of, workload_options
 from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console
@@ -221,15 +220,15 @@ def makespan_of(workload: Workload, result: Result) -> int | None:
     """Return slots from first arrival to last end, None unless all ended."""
     assert workload.jobs is not None and result.schedule is not None
     start, _, end, *_ = result.schedule
-    whole = len(start) == len(workload.jobs) and (start >= 0).all()
-    return int(end.max() - workload.jobs.arrival[0]) if whole else None
+    complete = len(start) == len(workload.jobs) and (start >= 0).all()
+    return int(end.max() - workload.jobs.arrival[0]) if complete else None
 
 
 def shortest(workload: Workload, results: list[Result]) -> Result | None:
     """Return the policy's run that ends first, None if none is complete."""
     spans = [(makespan_of(workload, result), result) for result in results]
-    whole = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
-    return results[min(whole)[1]] if whole else None
+    complete = [(span, n) for n, (span, _) in enumerate(spans) if span is not None]
+    return results[min(complete)[1]] if complete else None
 
 
 def optimum_table(workload: Workload, best: Optimum, results: list[Result]) -> Table:
@@ -274,8 +273,8 @@ def mean_completion(workload: Workload, result: Result) -> float | None:
     from packenv.results.job_times import job_times
 
     assert workload.jobs is not None and result.schedule is not None
-    whole = len(result.schedule.start) == len(workload.jobs) and bool((result.schedule.start >= 0).all())
-    return job_times(workload.jobs, result.schedule, int(result.schedule.end.max())).mean if whole else None
+    complete = len(result.schedule.start) == len(workload.jobs) and bool((result.schedule.start >= 0).all())
+    return job_times(workload.jobs, result.schedule, int(result.schedule.end.max())).mean if complete else None
 
 
 def completion_table(workload: Workload, bound: float, solved: LeastCompletion | None, jobs: int, results: list[Result]) -> Table:

@@ -298,11 +298,11 @@ def _files_read(written: Sequence[str]) -> list[str]:
     Such as a table, `replay:FILE`, `rule.py:priority`, `agent:FILE` (two files), WORKLOAD@servers=FILE.
     """
     context = click.get_current_context(silent=True)
-    words = [*_texts([*context.params.values()])] if context is not None else []
+    texts = [*_texts([*context.params.values()])] if context is not None else []
     for path in written:
-        if path in words:
-            words.remove(path)
-    parts = {part for word in words for part in (word, word.rpartition(":")[0], *re.split("[@:,=]", word)) if part}
+        if path in texts:
+            texts.remove(path)
+    parts = {part for word in texts for part in (word, word.rpartition(":")[0], *re.split("[@:,=]", word)) if part}
     named = [path for part in parts for path in (part, f"{part}.json", f"{part}.safetensors")]
     return [path for path in named if os.path.isfile(path)]  # noqa: PTH113 - a word may be too long for a path
 
@@ -311,8 +311,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _texts(each)
+        for item in value:
+            yield from _texts(item)
 
 
 def write_all(*results: tuple[str | None, Callable[[str], object]], failed: Sequence[InputError] = ()) -> None:

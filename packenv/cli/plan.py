@@ -7,13 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from packenv.cli.options.names import POLICY, WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import log, process_options, runs_in, workload_options
+from packenv.cli.options.of_fields import log, options_of, process_options, runs_in, workload_options
 from packenv.cli.options.workload import chosen_policies, is_table, workload_from, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import print_notes, text_console
@@ -32,36 +31,29 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload
 
 
-class Question(NamedTuple):
-    """A kind of plan: its name in messages, and the parameters that go with it."""
-
-    name: str
-    options: tuple[str, ...]
-
-
-PLANNED = ("goals", "growth", "slots", "seeds", "log", "report")
-NUMBER = Question("a number of equal servers", (*PLANNED, "draws", "max_demand", "plot"))
-ADDED = Question("--add", (*PLANNED, "add", "draws", "max_demand", "plot"))
-MIX = Question("--types", (*PLANNED, "types", "plot"))
-FAILURE = Question("--without", (*PLANNED, "without"))
-QUESTIONS = (NUMBER, ADDED, MIX, FAILURE)
+ANY, NUMBER = ("goals", "growth", "slots", "seeds", "log", "report"), "a number of equal servers"
+KINDS = {
+    NUMBER: {*ANY, "draws", "max_demand", "plot"},
+    "--types": {*ANY, "types", "plot"},
+    "--without": {*ANY, "without"},
+    "--add": {*ANY, "add", "draws", "max_demand", "plot"},
+}
+"""Parameters that go with each kind of plan, by its name in messages."""
 
 
-def question_of(parameters: Mapping[str, Any]) -> Question:
+def kind_of(parameters: Mapping[str, Any]) -> str:
     """Return the kind of plan that these parameters request.
 
     parameters  by name. None, False or empty if not set
     Raises InputError for an option that does not go with it.
     """
-    present = {name for name, value in parameters.items() if not (value is None or value is False or value == ())}
-    question = MIX if "types" in present else FAILURE if "without" in present else ADDED if "add" in present else NUMBER
-    of_some = {name for other in QUESTIONS for name in other.options}
-    idle = [name for name in parameters if name in present & of_some and name not in question.options]
-    if idle:
-        others = [other.name for other in QUESTIONS if {*idle} <= {*other.options}]
+    present = [name for name, value in parameters.items() if not (value is None or value is False or value == ())]
+    kind = next((flag for flag in KINDS if flag.removeprefix("--") in present), NUMBER)
+    if idle := [name for name in present if name in set().union(*KINDS.values()) - KINDS[kind]]:
+        others = [other for other, options in KINDS.items() if {*idle} <= options and other[2:] not in idle]
         flags = [f"--{name.replace('_', '-')}" for name in idle]
-        raise InputError(do_not_go(flags, question.name) + (f"; leave it out, or use {' or '.join(others)}" if others else ""))
-    return question
+        raise InputError(do_not_go(flags, kind) + (f"; leave it out, or use {' or '.join(others)}" if others else ""))
+    return kind
 
 
 def grown(options: WorkloadOptions, growth: str | None, add: str | None, any_number: bool) -> Workload:
@@ -138,15 +130,15 @@ def plan(
         command = room.COMMANDS.get("plan")
         advice = f"run {command}" if command else "there is no plan for it"
         raise InputError(f"{of_workload.source} is {room.WHAT}: {advice}")
-    question = question_of(asdict(options) | {"goals": goals, "log": log, "plot": outputs.plot, "report": outputs.report})
-    request, kinds = requested(question, of_workload, policies, goals, options)
+    kind = kind_of(asdict(options) | {"goals": goals, "log": log, "plot": outputs.plot, "report": outputs.report})
+    request, kinds = requested(kind, of_workload, policies, goals, options)
     answer = answered(request, kinds, options.without, runs_in(where), log)
     outputs.show(answer)
     outputs.write(answer)
 
 
 def requested(
-    question: Question, of_workload: WorkloadOptions, names: tuple[str, ...], goals: tuple[str, ...], options: PlanOptions
+    kind: str, of_workload: WorkloadOptions, names: tuple[str, ...], goals: tuple[str, ...], options: PlanOptions
 ) -> tuple[PlanRequest, Kinds | None]:
     """Return the checked request, and the kinds of a mix. Raises InputError."""
     from packenv.planning.kinds import check_kinds, parse_kinds
@@ -158,17 +150,17 @@ def requested(
         raise InputError("give either --servers or --types")
     if kinds is not None:
         of_workload = replace(of_workload, servers=kinds.one_of_each)
-    if question is FAILURE and of_workload.servers is None and is_table(of_workload):
+    if kind == "--without" and of_workload.servers is None and is_table(of_workload):
         raise InputError("--without needs --servers, the whole cluster")
-    workload = grown(of_workload, options.growth, options.add, question in (NUMBER, MIX))
+    workload = grown(of_workload, options.growth, options.add, kind in (NUMBER, "--types"))
     try:
-        mixed = question in (MIX, FAILURE)
+        mixed = kind in ("--types", "--without")
         request = plan_request(workload, goals, policies or chosen_policies((), workload), options, mixed=mixed)
     except ArgumentError as error:
         if "add" not in error.remedy:
             raise
-        words = [*click.get_current_context().find_root().obj, "--add", error.remedy["add"]]
-        raise CommandError(error.of_options(), shlex.join(["packenv", *words])) from None
+        arguments = [*click.get_current_context().find_root().obj, "--add", error.remedy["add"]]
+        raise CommandError(error.of_options(), shlex.join(["packenv", *arguments])) from None
     if kinds is not None:
         check_kinds(kinds, workload)
     return request, kinds

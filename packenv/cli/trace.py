@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import INPUT, PATH
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON
+from packenv.cli.options.of_fields import JSON, options_of
 from packenv.cli.options.workload import note_devices, note_servers
 from packenv.cli.outputs import Outputs, check_files, output_option, output_options, write_all
 from packenv.cli.tables import print_table, text_console
@@ -175,13 +174,13 @@ def progress(what: str) -> AbstractContextManager[Any]:
 def print_description(name: str, statistics: dict[str, Any]) -> None:
     """Print the tables of `describe`."""
     console = text_console()
-    kept, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
+    tasks, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
     # Counts and notes.
     counts = [f"{statistics['rows']:,} tasks"]
     if statistics["in_snapshot"]:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
-    whole = statistics["kept"] == statistics["rows"]
-    counts.append(f"{'all ' if whole else ''}{statistics['kept']:,} can be simulated")
+    complete = statistics["kept"] == statistics["rows"]
+    counts.append(f"{'all ' if complete else ''}{statistics['kept']:,} can be simulated")
     console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
@@ -191,33 +190,33 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
         console.print(of_options(note), highlight=False)
     for line in left_out_lines(statistics.get("servers", {}).get("left_out", {})):
         console.print(line, highlight=False)
-    resources, shown = statistics["resources"], _columns_shown(statistics)
+    resources, headings = statistics["resources"], _columns_shown(statistics)
     # Distinct demands, and rates.
-    demands = _empty("Distinct demands", "distinct", shown(statistics["distinct"]["rows"]))
+    demands = _empty("Distinct demands", "distinct", headings(statistics["distinct"]["rows"]))
     for group, levels in statistics["distinct"].items():
-        demands.add(group, *(f"{count:,}" for count in shown(levels).values()))
+        demands.add(group, *(f"{count:,}" for count in headings(levels).values()))
     print_table(demands)
     rates = _empty("Rates and bursts", "", ("submitted", "kept"))
     for label in ("tasks", "jobs", "span_s", "tasks_per_s", "jobs_per_s", "interarrival_cv"):
-        rates.add(label, *(number(column.get(label)) for column in (submitted, kept)))
-    for window in kept.get("dispersion", {}):
-        rates.add(f"dispersion, {window} s", *(number(column["dispersion"][window]) for column in (submitted, kept)))
+        rates.add(label, *(number(column.get(label)) for column in (submitted, tasks)))
+    for window in tasks.get("dispersion", {}):
+        rates.add(f"dispersion, {window} s", *(number(column["dispersion"][window]) for column in (submitted, tasks)))
     print_table(rates)
-    if "size" not in kept:
+    if "size" not in tasks:
         return
     from packenv.workloads.servers import GI, in_gib
 
     # Spreads, correlations and offered load of the kept tasks.
     quantities = ["size", *resources, "duration_s", "tasks_per_job", "interarrival_s"]
-    in_bytes = {name for name in resources if kept[name].get("max", 0) >= GI}  # bytes, or as many of another unit
+    in_bytes = {name for name in resources if tasks[name].get("max", 0) >= GI}  # bytes, or as many of another unit
 
     def amount(name: str, value: float | None) -> Any:
         return value if value is None or name not in in_bytes else in_gib(value)
 
-    spreads = {name: {level: amount(name, value) for level, value in kept[name].items()} for name in quantities}
-    print_table(_table("Kept tasks", _transposed(shown(spreads))))
-    print_table(_table("Correlation", [*shown(kept["correlation"]).items()]))
-    rows = [("servers of capacity 1", kept["offered_load"])]
+    spreads = {name: {level: amount(name, value) for level, value in tasks[name].items()} for name in quantities}
+    print_table(_table("Kept tasks", _transposed(headings(spreads))))
+    print_table(_table("Correlation", [*headings(tasks["correlation"]).items()]))
+    rows = [("servers of capacity 1", tasks["offered_load"])]
     if servers := statistics.get("servers"):
         from packenv.workloads.workload import shortened
 
@@ -225,10 +224,10 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
             return f"{share:.1%}" if share < MOST_EXACT else f"{share:,.0%}"
 
         shares = {name: None if share is None else percent(share) for name, share in servers["share"].items()}
-        used = {name: amount(name, value) for name, value in kept["offered_load"].items()}
+        used = {name: amount(name, value) for name, value in tasks["offered_load"].items()}
         rows = [("in use on average", used), (f"share of {shortened(servers['servers'])}", shares)]
         rows += [("such servers", servers["like"])]
-    print_table(_table("Offered load", [(label, shown(columns)) for label, columns in rows]))
+    print_table(_table("Offered load", [(label, headings(columns)) for label, columns in rows]))
     if statistics.get("devices"):
         from packenv.workloads.devices import KindLoad, kinds_table
 
@@ -237,15 +236,15 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
 
 def print_match(fitted: dict[str, Any]) -> None:
     """Print the tables of `profile`: [trace, fitted workload] in each cell."""
-    name, match, shown = fitted["workload"]["name"], fitted["match"], _columns_shown(fitted["statistics"])
-    quantiles, offered = shown(match["quantiles"]), shown(match["offered_load"])
+    name, match, headings = fitted["workload"]["name"], fitted["match"], _columns_shown(fitted["statistics"])
+    quantiles, offered = headings(match["quantiles"]), headings(match["offered_load"])
     pairs = {quantity: {key: _pair(pair) for key, pair in levels.items()} for quantity, levels in quantiles.items()}
     print_table(_table(f"{name}: trace / workload, {match['tasks_compared']:,} tasks", _transposed(pairs)))
     load = {name: [*pair, match["expected_load"][name]] for name, pair in offered.items()}
     print_table(_table("Offered load", [("trace / workload / its mean", {name: _pair(three) for name, three in load.items()})]))
     dispersion = {window: _pair(pair) for window, pair in match["dispersion"].items()}
     print_table(_table("Dispersion (window in s)", [("trace / workload", dispersion)]))
-    print_table(_table("Kolmogorov-Smirnov distance", [("", shown(match["ks"]))]))
+    print_table(_table("Kolmogorov-Smirnov distance", [("", headings(match["ks"]))]))
 
 
 def _columns_shown(statistics: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -253,8 +252,8 @@ def _columns_shown(statistics: dict[str, Any]) -> Callable[[dict[str, Any]], dic
 
     The size is the largest demand, without meaning for cores and GB.
     """
-    resources, kept = statistics["resources"], statistics["kept_tasks"]
-    units = len(resources) > 1 and any(kept.get(name, {}).get("max", 0) > 1 for name in resources)
+    resources, tasks = statistics["resources"], statistics["kept_tasks"]
+    units = len(resources) > 1 and any(tasks.get(name, {}).get("max", 0) > 1 for name in resources)
     return lambda columns: {name: column for name, column in columns.items() if not (units and name.startswith("size"))}
 
 

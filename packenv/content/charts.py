@@ -19,7 +19,7 @@ GREY, INK, PAPER, LINE = "#555555", "#000000", "#ffffff", "#dde2e8"
 VERDICT_MARKERS = (("stable", "o", GREY), ("undecided", "o", "white"), ("unstable", "x", GREY))
 """For legends: verdict, marker, colour of its face."""
 
-WIDE, NARROW = 840, 350  # pixels: of a desktop screen, and of a phone's
+DESKTOP_WIDTH, PHONE_WIDTH = 840, 350  # pixels: of a desktop screen, and of a phone's
 COLUMN_LETTERS = 44  # of the name of a column, which is aslant or upright
 NEAR = 0.075
 """Least distance of names, as a share of a chart's height."""

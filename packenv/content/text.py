@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 NONE = "–"
-WIDE = "± as large as the mean, or larger: its 95 % interval reaches 0"
+INTERVAL_REACHES_ZERO = "± as large as the mean, or larger: its 95 % interval reaches 0"
 """Note for a mean with `is_wide`: even its order of magnitude is unknown."""
 
 OVERLOADED = "intensity is 1 or more: no policy is stable in the long run"
@@ -146,8 +146,8 @@ def lasting(seconds: float | None) -> str:
     return _two(*divmod(round(seconds / 3600), 24), "d", "h")
 
 
-def _two(whole: int, rest: int, large: str, small: str) -> str:
-    return f"{whole} {large}{f' {rest} {small}' if rest else ''}"
+def _two(large_count: int, rest: int, large: str, small: str) -> str:
+    return f"{large_count} {large}{f' {rest} {small}' if rest else ''}"
 
 
 def lasting_estimate(mean: float | None, half: float | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from packenv.envs.core.definition import one_of, whole
+from packenv.envs.core.definition import check_integer, one_of
 from packenv.envs.rewards import Reward, find_reward
 from packenv.errors import InputError, nearest
 from packenv.policy import find_policy
@@ -97,25 +97,25 @@ class Options:
             one_of(name, getattr(self, name), (False, True))
         one_of("invalid", self.invalid, INVALID)
         if self.jobs is not None:
-            whole("jobs", self.jobs, 1, LATEST)
-        whole("waiting_limit", self.waiting_limit, 1, NO_WAITING_LIMIT)
-        whole("window", self.window, 1, self.waiting_limit)
+            check_integer("jobs", self.jobs, 1, LATEST)
+        check_integer("waiting_limit", self.waiting_limit, 1, NO_WAITING_LIMIT)
+        check_integer("window", self.window, 1, self.waiting_limit)
         if self.horizon is not None:
-            whole("horizon", self.horizon, 1, LATEST)
+            check_integer("horizon", self.horizon, 1, LATEST)
         if self.J is not None:
-            whole("J", self.J, 2, 16)
+            check_integer("J", self.J, 2, 16)
         if self.types is not None:
-            whole("types", self.types, 2, 1024)
+            check_integer("types", self.types, 2, 1024)
         if not np.isfinite(self.invalid_penalty) or self.invalid_penalty < 0:
             raise InputError(f"invalid_penalty must be a number >= 0, not {self.invalid_penalty}")
         find_reward(self.reward)
-        whole("guard_limit", self.guard_limit, 0, 10_000_000)
+        check_integer("guard_limit", self.guard_limit, 0, 10_000_000)
         find_policy(self.guard) if isinstance(self.guard, str) else None
         find_policy(self.baseline) if isinstance(self.baseline, str) else None
         if isinstance(self.start, str):
             one_of("start", self.start, ("empty", "warm"))
         elif isinstance(self.start, Warm):
-            whole("start: slots", self.start.slots, 1, LATEST)
+            check_integer("start: slots", self.start.slots, 1, LATEST)
             find_policy(self.start.policy) if isinstance(self.start.policy, str) else None
 
     @property

@@ -53,7 +53,7 @@ from packenv.cluster.state import NONE
 from packenv.compiled.decorators import apart, compiled, fused
 from packenv.compiled.intrinsics import natural
 from packenv.envs.core.between_decisions import copy_waiting_sizes, count_up_to, put
-from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
+from packenv.envs.core.definition import Definition, Layout, Sizes, check_integer, one_of
 from packenv.envs.core.features import OF_TASKS
 from packenv.envs.core.servable import forced, largest_on, served_by, survey, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
@@ -339,8 +339,8 @@ def checked_choices(choices: Any, types: int, starts: int, options: Options) -> 
         raise InputError("choices need rule 'largest': use choices=None with other rules")
     if not options.describes_actions:
         raise InputError(f"observation {options.observation!r} does not show the offered servers: use choices=None")
-    whole("choices: servers", choices[0], 1, MOST_OFFERED)
-    whole("choices: virtual queues", choices[1], 2, types)
+    check_integer("choices: servers", choices[0], 1, MOST_OFFERED)
+    check_integer("choices: virtual queues", choices[1], 2, types)
     return int(choices[0]), int(choices[1])
 
 

@@ -49,7 +49,7 @@ from packenv.cluster.servers import kind_of, room_of, server_count, tightest_ser
 from packenv.cluster.state import NONE
 from packenv.compiled.decorators import compiled, fused
 from packenv.envs.core.between_decisions import copy_waiting_sizes, pass_over, put, reopen_passed
-from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
+from packenv.envs.core.definition import Definition, Layout, Sizes, check_integer, one_of
 from packenv.envs.core.features import OF_TASKS
 from packenv.envs.core.servable import any_group_fits, chosen, forced, served_by, survey, tightest_of_all
 from packenv.envs.core.state import DECIDING, WAITING, Batch
@@ -189,7 +189,7 @@ def layout(
 ) -> Layout:
     """Return ServerFill's layout, for (L, D) units of capacity."""
     if choices is not None:
-        whole("choices", choices, 2, sizes.types)
+        check_integer("choices", choices, 2, sizes.types)
     rules = ServerFillRules(one_of("order", order, ORDERS), one_of("passing", passing, (False, True)), choices or 0)
     actions = (choices or sizes.types) + 1
     full = options.observation == "full"

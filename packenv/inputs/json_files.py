@@ -55,7 +55,7 @@ def parse_json(text: str, digits: int = MOST_DIGITS) -> Any:
     """Return the value of a JSON text, or raise InputError "not JSON"."""
     try:
         value = json.loads(
-            text, parse_int=_whole(digits), parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_object
+            text, parse_int=_integer_of(digits), parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_object
         )
     except RecursionError:
         raise InputError(f"not JSON: more than {DEEPEST} lists and objects inside each other") from None
@@ -79,13 +79,13 @@ def finite_number(value: Any) -> float:
     return float(value)
 
 
-def _whole(digits: int) -> Callable[[str], int]:
-    def whole(text: str) -> int:
+def _integer_of(digits: int) -> Callable[[str], int]:
+    def integer(text: str) -> int:
         if len(text) > digits + text.startswith("-"):
             raise InputError(f"the number {excerpt(text, quoted=False)} is too large")
         return int(text)
 
-    return whole
+    return integer
 
 
 def _finite(text: str) -> float:

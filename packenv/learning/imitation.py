@@ -46,9 +46,9 @@ class Demonstrations(NamedTuple):
         """Return decisions with a choice without passing (the last action)."""
         actions = self.observations["actions"].copy()
         actions[:, -1] = 0.0
-        kept = (self.actions < actions.shape[1] - 1) & ((actions[:, :, VALID] > 0).sum(axis=1) > 1)
+        chosen = (self.actions < actions.shape[1] - 1) & ((actions[:, :, VALID] > 0).sum(axis=1) > 1)
         observations = {**self.observations, "actions": actions}
-        return Demonstrations({name: array[kept] for name, array in observations.items()}, self.actions[kept])
+        return Demonstrations({name: array[chosen] for name, array in observations.items()}, self.actions[chosen])
 
 
 def demonstrations(env: Any, policy: str, steps: int, say: Callable[[str], None], seed: int) -> Demonstrations:
@@ -68,29 +68,29 @@ def demonstrations(env: Any, policy: str, steps: int, say: Callable[[str], None]
             say(f"watches {policy}: step {step:,} of {steps:,}, {env.num_envs} environments")
         masks = env.action_masks()
         actions, _ = agent.predict(observation)
-        shown = masks[rows, actions] & (masks.sum(axis=1) > 1)
-        observations.append({name: array[shown] for name, array in observation.items()})
-        chosen_actions.append(actions[shown])
+        informative = masks[rows, actions] & (masks.sum(axis=1) > 1)
+        observations.append({name: array[informative] for name, array in observation.items()})
+        chosen_actions.append(actions[informative])
         instead = (random.random(masks.shape) * masks).argmax(axis=1)
         observation, *_ = env.step(np.where(masks[rows, actions], actions, instead))
     stacked = {name: np.concatenate([batch[name] for batch in observations]) for name in observation}
     return Demonstrations(stacked, np.concatenate(chosen_actions))
 
 
-def fit(kind: str, layout: Layout, shown: Demonstrations) -> tuple[Doubles, float]:
+def fit(kind: str, layout: Layout, examples: Demonstrations) -> tuple[Doubles, float]:
     """Return likeliest weights (conditional logit), and their share of matches."""
-    each, valid, rows = terms(kind, layout, shown.observations), shown.valid, np.arange(len(shown.actions))
+    features, valid, rows = terms(kind, layout, examples.observations), examples.valid, np.arange(len(examples.actions))
 
     def loss(weights: Doubles) -> tuple[float, Doubles]:
-        likely = log_softmax(np.where(valid, each @ weights, -np.inf), axis=1)
+        likely = log_softmax(np.where(valid, features @ weights, -np.inf), axis=1)
         slope = np.exp(likely)
-        slope[rows, shown.actions] -= 1.0
-        value = -likely[rows, shown.actions].mean() + RIDGE / 2 * (weights @ weights)
-        return float(value), np.einsum("na,nak->k", slope, each) / len(rows) + RIDGE * weights
+        slope[rows, examples.actions] -= 1.0
+        value = -likely[rows, examples.actions].mean() + RIDGE / 2 * (weights @ weights)
+        return float(value), np.einsum("na,nak->k", slope, features) / len(rows) + RIDGE * weights
 
-    weights = minimize(loss, np.zeros(each.shape[2]), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-    taken = np.where(valid, each @ weights, -np.inf).argmax(axis=1)
-    return weights, float((taken == shown.actions).mean())
+    weights = minimize(loss, np.zeros(features.shape[2]), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+    taken = np.where(valid, features @ weights, -np.inf).argmax(axis=1)
+    return weights, float((taken == examples.actions).mean())
 
 
 def imitate_policy(settings: Settings, layout: Layout, say: Callable[[str], None]) -> tuple[Doubles, str]:
@@ -100,11 +100,11 @@ def imitate_policy(settings: Settings, layout: Layout, say: Callable[[str], None
     options |= DRIVEN.get(settings.environment, {})
     count = TABLES if find_definition(settings.environment).follows_jobs else ENVIRONMENTS
     env = find_vector_class(settings.environment)(count, autoreset_mode="SameStep", **options)
-    shown = demonstrations(env, settings.imitate, settings.imitation_steps, say, settings.seed_after(1))
+    examples = demonstrations(env, settings.imitate, settings.imitation_steps, say, settings.seed_after(1))
     if not settings.own_options().get("passing", True):
-        shown = shown.without_passing()
-    if len(shown.actions) == 0:
+        examples = examples.without_passing()
+    if len(examples.actions) == 0:
         raise InputError(f"--imitate {settings.imitate}: it made no choice in {settings.imitation_steps} steps")
-    weights, share = fit(settings.network, layout, shown)
-    line = f"imitates {settings.imitate}: the same action in {share:.1%} of {len(shown.actions):,} choices"
+    weights, share = fit(settings.network, layout, examples)
+    line = f"imitates {settings.imitate}: the same action in {share:.1%} of {len(examples.actions):,} choices"
     return weights / max(float(np.abs(weights).max()), 1e-9), line

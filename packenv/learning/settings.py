@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from packenv.envs.core.definition import one_of, whole
+from packenv.envs.core.definition import check_integer, one_of
 from packenv.envs.episodes.seeds import mix
 from packenv.envs.registration import ENVIRONMENTS, FORMER, find_definition
 from packenv.envs.rewards import name_and_price
@@ -104,7 +104,7 @@ class Settings(LearningOptions):
             ("population", 0, 10_000),
             ("seed", 0, 2**31 - 1 if self.way == PPO else 2**62),
         ):
-            whole(name, getattr(self, name), low, high)
+            check_integer(name, getattr(self, name), low, high)
         if 0 < self.population < 4:
             raise InputError(f"a population of {self.population} has no better half to learn from: at least 4")
         if not 0 <= self.learning_rate < float("inf"):

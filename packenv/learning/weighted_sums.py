@@ -45,8 +45,8 @@ def terms(kind: str, layout: Layout, seen: Observation) -> Doubles:
     """Return each action's terms, (N, A, n), as in `as_vector`."""
     actions, context = seen["actions"].astype(np.float64), seen["context"].astype(np.float64)
     if kind == "linear":
-        each = terms_of(seen["actions"])
-        return np.concatenate([each, actions[:, :, WAITING : WAITING + 1] * each], axis=2)
+        features = terms_of(seen["actions"])
+        return np.concatenate([features, actions[:, :, WAITING : WAITING + 1] * features], axis=2)
     parts = [actions, actions[:, :, WAITS : WAITS + 1] * context[:, None]]
     if kind == "varying":
         parts.append(context[:, layout.features.waiting, None, None] * actions)

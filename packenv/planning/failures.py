@@ -15,6 +15,7 @@ from packenv.content.tables import Column, Table, numbers
 from packenv.content.text import NONE, counted, counted_by_reason, estimate, listed, sentences
 from packenv.errors import InputError, nearest
 from packenv.inputs.numbers import read_whole
+from packenv.planning.kinds import on_servers
 from packenv.planning.plan import Say, plan_all
 from packenv.planning.request import PlanLog, PlanRequest
 from packenv.planning.server_plans import SURER
@@ -55,16 +56,13 @@ class Failure(NamedTuple):
     """One policy on all servers and on those left, on the same seeds."""
 
     policy: str
-    whole: Trial  # with all servers
-    left: Trial  # without those that fail
+    intact: Trial  # with all servers
+    remaining: Trial  # without those that fail
 
     def change(self, n: int) -> list[float | None]:
-        """Return the growth of goal n's measure, seed by seed.
-
-        None if a run has none.
-        """
-        pairs = zip(self.whole.values[n], self.left.values[n], strict=False)  # seeds of both
-        return [None if whole is None or left is None else left - whole for whole, left in pairs]
+        """Return goal n's growth, seed by seed, None without values."""
+        pairs = zip(self.intact.values[n], self.remaining.values[n], strict=False)  # seeds of both
+        return [None if before is None or left is None else left - before for before, left in pairs]
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,7 +99,7 @@ class FailurePlans(Showable):
         stable_heads = [Column("stable"), Column("without")] if stream else []
         table = Table(self.title, [Column("policy"), *numbers(*heads), *stable_heads])
         for comparison in self.comparisons:
-            trials, cells = (comparison.whole, comparison.left), []
+            trials, cells = (comparison.intact, comparison.remaining), []
             for n, goal in enumerate(request.goals):
                 scale = goal.scale(request.workload.shown_slot)
                 change = [None if by is None else by * scale for by in comparison.change(n)]
@@ -124,7 +122,7 @@ class FailurePlans(Showable):
         return self._which if self.request.workload.servers.names else "these servers"
 
     def _sentences(self, comparison: Failure) -> str:
-        trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.whole, comparison.left)]
+        trials = [(counted(trial.servers, "server"), trial) for trial in (comparison.intact, comparison.remaining)]
         before, missed = (self._missed(trial) for _, trial in trials)
         lost = [text for text in missed if text not in before]
         facts = {
@@ -152,7 +150,7 @@ class FailurePlans(Showable):
 
     def _record(self, comparison: Failure) -> dict[str, Any]:
         workload, names = self.request.workload, self.request.workload.servers.names
-        whole, left, valid = comparison.whole, comparison.left, not workload.much_left_out
+        before, left, valid = comparison.intact, comparison.remaining, not workload.much_left_out
         return {
             **workload.record,
             "policy": comparison.policy,
@@ -163,15 +161,15 @@ class FailurePlans(Showable):
                 {
                     "goal": goal.text,
                     "limit": goal.limit,
-                    "value": [*whole.estimate(n)],
+                    "value": [*before.estimate(n)],
                     "value_without": [*left.estimate(n)],
                     "difference": [*interval([] if self.unfit else comparison.change(n))],
-                    "met": whole.met[n] and valid,
+                    "met": before.met[n] and valid,
                     "met_without": left.met[n] and not self.unfit and valid,
                 }
                 for n, goal in enumerate(self.request.goals)
             ],
-            "stable": whole.stable,
+            "stable": before.stable,
             "stable_without": left.stable,
             "fits_nowhere": self.unfit,
         }
@@ -191,18 +189,15 @@ class FailurePlans(Showable):
 
 
 def failure_plans(request: PlanRequest, failing: tuple[int, ...], options: RunOptions, log: PlanLog | None) -> FailurePlans:
-    """Return each policy with and without the failing servers.
-
-    Raises InputError if most tasks fit no other server.
-    """
+    """Return each policy with and without the servers. Raises InputError."""
     left, unfit = without_servers(request.workload, failing)
 
     def compare(policy: str, ask: AskRuns, say: Say) -> Failure:
         say(f"with and without {counted(len(failing), 'server')}")
         search = request.search(policy)
         budget = search.budget()
-        whole = search.decided(search.workload, ask, budget)
-        return Failure(search.name, whole, search.decided(left, ask, budget))
+        before = search.decided(search.workload, ask, budget)
+        return Failure(search.name, before, search.decided(left, ask, budget))
 
     return FailurePlans(request, failing, plan_all(request.policies, compare, options, log)[0], unfit)
 
@@ -266,9 +261,9 @@ def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workloa
     These tasks of a table fit none of the servers. Raises InputError if they are more than half, or can occur in a stream.
     """
     left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
-    jobs, rate = workload.jobs, {} if workload.jobs is not None else {"rate": workload.rate}
+    jobs = workload.jobs
     try:
-        return workload.with_(servers=left, **rate), 0
+        return on_servers(workload, left), 0
     except InputError as problem:
         if jobs is None:
             raise InputError(f"without these servers, {problem}") from None

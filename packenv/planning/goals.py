@@ -19,7 +19,7 @@ from packenv.jobs import Jobs
 from packenv.options.verbs import GOAL_EXAMPLES
 from packenv.results.job_times import JobTimes, job_numbers, job_times
 from packenv.results.result import Result
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.workload import Workload
 
 UNITS = ("ms", "s", "min", "h", "d")
@@ -37,10 +37,7 @@ AMOUNT = re.compile(r"([^\s%a-zA-Z]+(?:[eE][+-]?\d+)?)\s*(%|[a-zA-Z]*)")
 
 @dataclass(frozen=True)
 class Goal:
-    """A measure of a run and its limit.
-
-    The limit is a lower one for the utilisation, and an upper one otherwise.
-    """
+    """A measure and its limit, a lower one for the utilisation."""
 
     text: str
     statistic: str  # "mean", "max" or a quantile: "p95", "p99.5"; "" where there is one only
@@ -52,10 +49,7 @@ class Goal:
         return self.measure in TIMES
 
     def scale(self, slot_seconds: float | None) -> float:
-        """Return the factor from the unit of the value to the unit shown.
-
-        Times are in slots, and shown in seconds if the length of a slot is known.
-        """
+        """Return the factor from slots to seconds for times, else 1."""
         return slot_seconds or 1.0 if self.is_time else 1.0
 
     def unit(self, slot_seconds: float | None) -> str:
@@ -68,17 +62,11 @@ class Goal:
 
     @property
     def pooled(self) -> Fraction | None:
-        """The quantile of the waits pooled over all runs.
-
-        None if the mean over the runs counts.
-        """
+        """The quantile of waits pooled over all runs, None for others."""
         return share_of(self.statistic) if self.measure == "wait" and self.statistic not in ("mean", "max") else None
 
     def value(self, result: Result) -> float | None:
-        """Return the measure of a run, None if nothing was measured.
-
-        The utilisation is of the scarcest resource.
-        """
+        """Return a run's measure; the utilisation is of the scarcest resource."""
         if self.pooled is not None:
             return result.delay_quantile(float(self.pooled))
         if self.measure in ("wait", "queue"):
@@ -137,10 +125,7 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
 
 
 def share_of(statistic: str) -> Fraction | None:
-    """Return the share of a quantile: 95/100 for "p95", 1 for "max".
-
-    None for other statistics.
-    """
+    """Return a quantile's share: 0.95 for "p95", 1 for "max", else None."""
     if statistic == "max":
         return Fraction(1)
     match = QUANTILE.fullmatch(statistic)
@@ -148,19 +133,13 @@ def share_of(statistic: str) -> Fraction | None:
 
 
 def fewest_of(statistic: str) -> int:
-    """Return the count below which a quantile is the maximum.
-
-    20 for "p95", 1 for other statistics.
-    """
+    """Return the count below which a quantile is the maximum."""
     share = share_of(statistic)
     return 1 if share is None or share == 1 else math.ceil(1 / (1 - share))
 
 
 def check_statistic(text: str, statistic: str, measure: str, statistics: Sequence[str], what: str = "goal") -> str:
-    """Return the statistic of a goal, a quantile without trailing zeros.
-
-    Raises InputError unless `measure` has this statistic.
-    """
+    """Return the statistic, "p95" for "p95.0". Raises InputError."""
     if measure in QUANTILES and statistic not in statistics and share_of(statistic) is not None:
         return f"p{Decimal(statistic[1:]).normalize():f}"
     if statistic in statistics or (not statistics and not statistic):
@@ -189,10 +168,7 @@ def _plain_limit(goal: Goal, unit: str) -> float:
 
 
 def check_goals(goals: list[Goal], workload: Workload) -> None:
-    """Raise InputError for goals that do not go with the workload.
-
-    These are goals of jobs if the tasks make no jobs, and two goals for one measure.
-    """
+    """Raise InputError for job goals without jobs, and duplicate measures."""
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     for n, goal in enumerate(goals):
         if goal.measure in ("completion", "makespan") and not has_jobs:
@@ -206,10 +182,7 @@ def _plain(value: Any) -> float | None:
 
 
 def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
-    """Raise InputError for goals that no number of servers meets.
-
-    Also for quantiles of too few tasks or jobs.
-    """
+    """Raise InputError for unreachable goals, and quantiles of too few."""
     for goal in goals:
         of_jobs = goal.measure in ("completion", "makespan")
         count = int(job_numbers(jobs).max()) + 1 if of_jobs else int(jobs.leads.sum())
@@ -222,10 +195,7 @@ def check_reachable(goals: Sequence[Goal], jobs: Jobs, name: str) -> None:
 
 
 def _check_length(goal: Goal, jobs: Jobs) -> None:
-    """Raise InputError if the goal is missed although no task waits.
-
-    Then no policy meets it: no job can end earlier, so no quantile or mean is smaller.
-    """
+    """Raise InputError if the goal is missed although no task waits."""
     soonest = Schedule(jobs.arrival, np.zeros(len(jobs), np.int32), jobs.arrival + jobs.service)
     times = job_times(jobs, soonest, int(soonest.end.max()))
     least = goal.of_jobs(times)

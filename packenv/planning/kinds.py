@@ -14,7 +14,7 @@ from packenv.units import to_units
 from packenv.workloads.demand import Sizes, fits_on, largest_demands, per_resource
 from packenv.workloads.gangs import MOST_OF_A_GANG, many_of_the_last
 from packenv.workloads.laws.joint import Joint
-from packenv.workloads.servers import MOST_SERVERS
+from packenv.workloads.servers import MOST_SERVERS, Servers
 from packenv.workloads.workload import Workload
 
 MOST_KINDS = 64
@@ -49,10 +49,7 @@ class Kinds:
 
 
 def parse_kinds(text: str) -> Kinds:
-    """Read kinds of machines from CAPACITY=COST, separated by commas.
-
-    Capacities are written as after the x in `--servers`. Raises InputError.
-    """
+    """Read kinds of machines from CAPACITY=COST,… Raises InputError."""
     texts: list[str] = []
     costs: list[Fraction] = []
     for part in text.split(","):
@@ -69,10 +66,7 @@ def parse_kinds(text: str) -> Kinds:
 
 
 def check_kinds(kinds: Kinds, workload: Workload) -> None:
-    """Raise InputError for gangs, and for kinds without a fitting task.
-
-    The workload has one server of each kind.
-    """
+    """Raise InputError for gangs, and for kinds without a fitting task."""
     if workload.has_gangs:
         raise InputError(
             "mixes of kinds of machines are not planned for gangs; --one-by-one (gangs=False) lets their tasks start alone"
@@ -83,10 +77,7 @@ def check_kinds(kinds: Kinds, workload: Workload) -> None:
 
 
 def fits_somewhere(workload: Workload) -> list[bool]:
-    """Return for each server whether some task can fit it.
-
-    Checks the smallest demand of a stream and all tasks of a table.
-    """
+    """Return for each server whether some task can fit it."""
     smallest = _smallest_demands(workload.demand_law)
     if workload.jobs is not None and workload.has_devices:
         return [bool(fits_on(workload.jobs, workload.servers, server).any()) for server in range(len(workload.servers))]
@@ -115,33 +106,26 @@ def one_for_each_task(kinds: Kinds, workload: Workload) -> tuple[int, ...] | Non
     return tuple(np.bincount(kind_of, minlength=len(kinds)).tolist())
 
 
-def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
-    """Return the same work on `counts` machines of each kind.
+def on_servers(workload: Workload, servers: Servers) -> Workload:
+    """Return the same work on other servers."""
+    return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
 
-    The workload has one server of each kind.
-    """
+
+def with_mix(workload: Workload, counts: tuple[int, ...]) -> Workload:
+    """Return the same work on `counts` machines of each kind."""
     if sum(counts) > MOST_SERVERS:
         raise InputError(f"{sum(counts):,} machines are too many; a cluster has at most {MOST_SERVERS:,}")
-    servers = workload.servers.only(np.repeat(np.arange(len(counts)), counts))
-    rate = {} if workload.jobs is not None else {"rate": workload.rate}
-    return workload.with_(servers=servers, **rate)
+    return on_servers(workload, workload.servers.only(np.repeat(np.arange(len(counts)), counts)))
 
 
 def with_kind(workload: Workload, kind: str) -> Workload:
-    """Return the same work with additional servers of a kind such as `64:256`.
-
-    They stand behind the workload's own servers (`servers_there`). Raises InputError.
-    """
+    """Return the work with servers like `64:256` behind. Raises InputError."""
     servers = workload.servers.and_kind(kind)
-    rate = {} if workload.jobs is not None else {"rate": workload.rate}
-    return workload.with_(servers=many_of_the_last(servers) if _has_gangs(workload) else servers, **rate)
+    return on_servers(workload, many_of_the_last(servers) if _has_gangs(workload) else servers)
 
 
 def servers_there(workload: Workload) -> int:
-    """Return the number of servers in front of the added kind.
-
-    For workloads of `with_kind` or with WithKind.
-    """
+    """Return the number of servers in front of the added kind."""
     return len(workload.servers) - (MOST_OF_A_GANG if _has_gangs(workload) else 1)
 
 

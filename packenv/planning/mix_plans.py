@@ -71,7 +71,7 @@ class MixPlans(Showable):
 
     @property
     def _answer(self) -> str:
-        best, bound, workload = min(self.plans, key=lambda plan: plan.at.cost), self.bound.whole, self.request.workload
+        best, bound, workload = min(self.plans, key=lambda plan: plan.at.cost), self.bound.of_integers, self.request.workload
         facts = {
             "left_out": workload.much_left_out and workload.label,
             "mix": self.kinds.as_servers(best.at.counts),
@@ -112,7 +112,7 @@ class MixPlans(Showable):
             "types": [{"server": text, "cost": float(cost)} for text, cost in zip(kinds.texts, kinds.cost, strict=True)],
             **machines(plan.at),
             "bound": float(self.bound.value),
-            "bound_whole": float(self.bound.whole),
+            "bound_whole": float(self.bound.of_integers),
             "slot_seconds": self.request.workload.shown_slot,
             "confirmed": plan.fresh,
             "thorough": plan.thorough,
@@ -124,11 +124,8 @@ class MixPlans(Showable):
         }
 
     def charts(self) -> Charts:
-        """Return charts of each goal's measure against the cost of the mixes.
-
-        Without goals they show whether the queue is stable.
-        """
-        rules = [Rule(float(self.bound.whole), f"any mix: {money(self.bound.whole)} at least")]
+        """Return charts of each goal's measure, or stability, against cost."""
+        rules = [Rule(float(self.bound.of_integers), f"any mix: {money(self.bound.of_integers)} at least")]
         curves = [
             Curve(
                 plan.policy,
@@ -149,7 +146,7 @@ class MixPlans(Showable):
             ("Goals", "; ".join(goal.text for goal in goals) or "a stable queue"),
             ("Machines", "; ".join(f"{text} at {money(cost)}" for text, cost in zip(kinds.texts, kinds.cost, strict=True))),
             ("Policies", ", ".join(plan.policy for plan in self.plans)),
-            *([] if workload.much_left_out else [("No mix costs less than", money(self.bound.whole))]),
+            *([] if workload.much_left_out else [("No mix costs less than", money(self.bound.of_integers))]),
         ]
         best = min(self.plans, key=lambda plan: plan.at.cost)
         where = f"With {kinds.as_servers(best.at.counts)} and {best.policy}"

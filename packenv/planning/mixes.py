@@ -46,10 +46,7 @@ class MixPlan(NamedTuple):
 
 @dataclass
 class MixSearch:
-    """The search with one policy.
-
-    The workload of `search` has one server of each kind.
-    """
+    """The search with one policy, on a workload with one of each kind."""
 
     search: Search
     kinds: Kinds
@@ -97,17 +94,11 @@ class MixSearch:
         return self.trials[counts]
 
     def _enough(self, counts: Counts) -> bool:
-        """Return whether all goals except the utilisation are met.
-
-        Mixes that the bound rules out are not run.
-        """
+        """Return whether all goals but the utilisation are met, if possible."""
         return self.bound.rows.admit(counts) and self.search.enough(self._try(counts).trial)
 
     def _check(self, counts: Counts) -> Trial:
-        """Return the trial of a mix that is not enough.
-
-        Raises NoneMeets if more machines cannot help.
-        """
+        """Return the trial. Raises NoneMeets if more machines cannot help."""
         trial = self._try(counts).trial
         halves = (mix.trial for mix in self.trials.values() if all(2 * n <= m for n, m in zip(mix.counts, counts, strict=True)))
         why = self.search.why_hopeless(trial, halves)
@@ -147,25 +138,19 @@ class MixSearch:
         return mix(high)
 
     def _doubled(self, counts: Counts) -> Counts:
-        """Double the mix until the goals are met.
-
-        Raises NoneMeets.
-        """
+        """Double the mix until the goals are met. Raises NoneMeets."""
         jobs = self.search.workload.jobs
         while not self._enough(counts):
             if jobs is None or all(count == 0 or count >= len(jobs) for count in counts):
-                each = " of each kind" if jobs is not None and sum(counts) > len(jobs) else ""
-                raise NoneMeets(self.search.never(self._try(counts).trial, f"That is one machine{each} for each task."))
+                of_kinds = " of each kind" if jobs is not None and sum(counts) > len(jobs) else ""
+                raise NoneMeets(self.search.never(self._try(counts).trial, f"That is one machine{of_kinds} for each task."))
             if 2 * sum(counts) > MOST_SERVERS:
                 raise NoneMeets(self.search.never(self._try(counts).trial, MOST_TRIED))
             counts = self.most = _times(counts, 2)
         return counts
 
     def _cheapest(self, counts: Counts) -> tuple[Counts, bool]:
-        """Return the cheapest mix found by steps from this one, and from single kinds.
-
-        Also returns whether all steps were tried.
-        """
+        """Return the cheapest mix by steps, and whether all were tried."""
         while True:
             best, thorough = self._improved(counts)
             counts = self._one_kind(best)
@@ -186,10 +171,7 @@ class MixSearch:
         return counts
 
     def _improved(self, counts: Counts) -> tuple[Counts, bool]:
-        """Remove and exchange machines as long as the mix becomes cheaper.
-
-        Also returns whether all such steps were tried.
-        """
+        """Remove and exchange machines. Also returns whether all was tried."""
         while True:
             for cheaper in self._cheaper(counts):
                 if len(self.trials) >= MOST_TRIALS:
@@ -223,10 +205,7 @@ class MixSearch:
         return (mix for mix in order if self.bound.rows.admit(mix))
 
     def _mended(self, counts: Counts) -> Counts:
-        """Add machines until the goals are met, then remove while they hold.
-
-        Uses the present seeds.
-        """
+        """Add machines until the goals are met, then remove some."""
         while not self._enough(counts):
             trial = self._check(counts)
             if self.most is not None and self.kinds.total(counts) > self.kinds.total(self.most):
@@ -244,10 +223,7 @@ class MixSearch:
         return max(range(len(counts)), key=lambda g: counts[g] * self.kinds.cost[g])
 
     def _one_less(self, counts: Counts) -> Sequence[Counts | None]:
-        """Return the mixes with one machine less of each kind.
-
-        None for a kind that is not in the mix.
-        """
+        """Return mixes with one machine less, None for absent kinds."""
         return [_changed(counts, g, -1) if have and sum(counts) > 1 else None for g, have in enumerate(counts)]
 
 

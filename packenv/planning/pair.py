@@ -62,10 +62,7 @@ GROWING = ". With both the queue grows without end, and its growth is compared"
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two sides, and its runs so far, by seed.
-
-    There is one run if nothing is random.
-    """
+    """A side and its runs by seed, one if nothing is random."""
 
     name: str
     policy: Any
@@ -96,10 +93,7 @@ class Side:
 
 @dataclass(frozen=True, repr=False)
 class Pair(Showable):
-    """Two sides on the same tasks, and whether the first is worse.
-
-    Worse means by more than the margin. `packenv compare` ends with `status`.
-    """
+    """Two sides on the same tasks: is the first worse?"""
 
     first: Side
     second: Side
@@ -271,10 +265,7 @@ class Pairing:
 
 
 def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **changes: Any) -> Pairing:
-    """Return the checked comparison from the arguments of `compare`.
-
-    Raises InputError.
-    """
+    """Return the comparison from `compare`'s arguments. Raises InputError."""
     margin, seeds, time = options.margin, options.seeds, options.time
     if not 0 <= margin < math.inf:
         raise ArgumentError(f"`margin` must be a share of at least 0, such as 0.05, not {margin:g}")
@@ -342,10 +333,7 @@ def _text(servers: Any) -> str:
 
 
 def _with_servers(workload: Any, first: Any, second: Any, changes: dict[str, Any]) -> list[Workload]:
-    """Return the workload with the first's servers, and with the second's.
-
-    The arrivals are the same.
-    """
+    """Return the workload on both server sets, with equal arrivals."""
     if changes.get("servers") is not None:
         raise ArgumentError("leave out `servers` when you compare two sets of servers")
     changes = {key: value for key, value in changes.items() if key != "servers"}
@@ -359,20 +347,14 @@ def _servers(servers: Any) -> Any:
 
 
 def default_measure(workload: Workload, slots: int | None) -> str:
-    """Return the measure that decides a comparison.
-
-    The mean queue also counts tasks that never start.
-    """
+    """Return the measure; the mean queue counts tasks that never start."""
     if workload.jobs is None or slots is not None or begins_busy(workload):
         return "mean queue"
     return "mean completion" if workload.jobs.job is not None else "mean wait"
 
 
 def measure_of(text: str) -> Goal:
-    """Return a measure from its text.
-
-    Raises InputError for unknown measures, and for the utilisation.
-    """
+    """Return a measure from its text. Raises InputError."""
     statistic, _, measure = text.strip().rpartition(" ")
     if measure not in STATISTICS or measure == "utilisation":
         raise InputError(f"measure {text!r}: not compared; measures are {MEASURES}")

@@ -26,7 +26,6 @@ from packenv.planning.what_if import (
     Compared,
     WithoutLargest,
     certainty,
-    common_number,
     compared,
     trial_at,
     without_largest,
@@ -121,10 +120,7 @@ def plan(
 
 
 def server_plans(request: PlanRequest, bound: Fewest, options: RunOptions, log: PlanLog | None) -> ServerPlans:
-    """Return the plan of each policy, from `bound` on.
-
-    `ServerPlans.plans` is empty if no policy meets the goals.
-    """
+    """Return each policy's plan from `bound` on, perhaps none."""
     searches = {search.name: search for search in map(request.search, request.policies)}
     draws: dict[str, Certainty] = {}
     smaller: dict[str, WithoutLargest] = {}
@@ -151,7 +147,7 @@ def _at_common_number(
     searches: Mapping[str, Search], plans: Mapping[str, Plan], options: RunOptions, log: PlanLog | None
 ) -> list[Compared]:
     """Return each policy with the largest number of servers that one needs."""
-    servers = common_number([*plans.values()])
+    servers = max(plan.servers for plan in plans.values())
 
     def trial_of(policy: str, ask: AskRuns, say: Say) -> tuple[str, Trial]:
         say(f"{counted(servers, 'server')}, to compare")

@@ -94,10 +94,7 @@ def work_of(workload: Workload) -> str:
 
 
 def occupied(title: str, workload: Workload, policy: str) -> list[Section]:
-    """Return a section on how full the servers of the answer are.
-
-    Makes a run, as the search stores no schedule. Empty for a stream.
-    """
+    """Return a section on the servers' fullness, by a run. Empty for streams."""
     if workload.jobs is None or len(workload.jobs) > MOST_TASKS:
         return []
     result = simulate(workload, policy, schedule=True, **run_kind(workload))

@@ -144,10 +144,7 @@ def open_goals(goals: Sequence[Goal], trials: Sequence[tuple[str, Trial]], slot_
 
 
 class PlanLog(RunLog):
-    """A RunLog of the measures that goals need.
-
-    Plans for other limits share its runs.
-    """
+    """A RunLog of goals' measures, shared by plans for other limits."""
 
     kind = "planned"
 
@@ -168,10 +165,7 @@ class PlanLog(RunLog):
 
 
 def asking(runner: Runner, log: PlanLog | None) -> AskRuns:
-    """Return a function that makes the runs of a plan.
-
-    With a log it makes only the missing ones.
-    """
+    """Return a function that makes runs, or those that a log lacks."""
 
     def ask(runs: Sequence[Run], extract: Extract) -> list[Any]:
         return runner.all(runs, extract) if log is None else log.complete(runs, runner)

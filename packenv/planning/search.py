@@ -17,6 +17,7 @@ import numpy as np
 from packenv.content.text import counted, sentences
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
+from packenv.planning.kinds import on_servers
 from packenv.planning.trials import AskRuns, RunValues, Trial, is_met, mean_of, run_values
 from packenv.policy import name_of
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
@@ -75,12 +76,8 @@ class Plan(NamedTuple):
 
 
 def with_servers(workload: Workload, count: int, there: int = 0) -> Workload:
-    """Return the same work on `count` servers.
-
-    These are the workload's first `there`, and others like the next one.
-    """
-    servers = workload.servers.only(np.minimum(np.arange(count), there))
-    return workload.with_(servers=servers, **({} if workload.jobs is not None else {"rate": workload.rate}))
+    """Return the work on the first `there` servers and others like the next."""
+    return on_servers(workload, workload.servers.only(np.minimum(np.arange(count), there)))
 
 
 @dataclass(frozen=True)
@@ -159,10 +156,7 @@ class Search:
         return trial.stable and all(met or goal.measure == "utilisation" for met, goal in of_goals)
 
     def open(self, trial: Trial, of_all: bool = False) -> bool:
-        """Return whether noise leaves open if the trial is enough.
-
-        `of_all`: also whether the goal on the utilisation is met.
-        """
+        """Return whether noise leaves the goals open (`of_all`: the utilisation too)."""
         decided = [met for met, goal in zip(trial.decided, self.goals, strict=True) if goal.measure != "utilisation"]
         return trial.stable and False not in decided and None in (trial.decided if of_all else decided)
 
@@ -201,10 +195,7 @@ class Search:
         return Plan(self.name, least, trials[least], trials.get(least - 1), searched, True, between)
 
     def least_near(self, servers: int, bound: int, seeds: Sequence[int], ask: AskRuns) -> int:
-        """Return the least number that is enough with these seeds.
-
-        Searches from `servers` on, at least `bound`. Raises NoneMeets.
-        """
+        """Return the least number with these seeds, near `servers`. Raises NoneMeets."""
         cache = _TrialCache(self, lambda count: self.trial(count, seeds, ask), None)
         return least_from(servers, bound, cache.most, cache.enough, cache.check)
 
@@ -390,10 +381,7 @@ def least_from(start: int, bound: int, most: int, enough: Enough, check: Check) 
 
 
 def _halved(low: int, high: int, enough: Enough) -> int:
-    """Return the least number that is enough, in (low, high].
-
-    `high` is enough, and `low` is not or is below the bound.
-    """
+    """Return the least number that is enough, in (low, high]."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

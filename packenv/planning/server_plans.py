@@ -120,10 +120,7 @@ class ServerPlans(Showable):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A record for each policy, as in `packenv plan --json`.
-
-        Times are in slots, intervals [mean, low, high].
-        """
+        """A record for each policy: times in slots, intervals [mean, low, high]."""
         return [self._record(plan) for plan in self.plans.values()]
 
     def _record(self, plan: Plan) -> dict[str, Any]:
@@ -203,12 +200,9 @@ class ServerPlans(Showable):
         return table
 
     def _table_of_comparisons(self) -> Table:
-        """Return each policy's measures at the common number.
-
-        Also the difference from the first policy, with a 95 % interval over the seeds.
-        """
+        """Return measures at the common number, and differences from the first."""
         first = self.comparisons[0]
-        title = f"{self.workload.label}: all policies with {counted(first.servers, 'server')}{self.request.unit}"
+        title = f"{self.workload.label}: all policies with {counted(first.trial.servers, 'server')}{self.request.unit}"
         heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
         table = Table(title, [Column("policy"), *numbers(*heads)], spare=SPARE)
         for comparison in self.comparisons:
@@ -264,10 +258,7 @@ class ServerPlans(Showable):
 
     @property
     def _least(self) -> str:
-        """The bound in words.
-
-        Empty if no more is proved, or much of a trace is left out.
-        """
+        """The bound in words, empty without one."""
         if self.workload.much_left_out:
             return ""
         if self.request.there:
@@ -279,10 +270,7 @@ class ServerPlans(Showable):
         return [*self.sentences, *self.refusals]
 
     def charts(self) -> Charts:
-        """Return charts of each goal's measure against the number of servers.
-
-        Without a goal they show which numbers are stable.
-        """
+        """Return charts of each goal's measure, or stability, against servers."""
         least = self._least if self.request.there or not self._least else f"{self.bound.servers:,}"
         rules = [Rule(self.bound.servers, f"any {self.bound.scope}: {least} at least")] if least else []
         curves = [

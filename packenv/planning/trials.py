@@ -33,10 +33,7 @@ class RunValues(NamedTuple):
 
     @classmethod
     def from_plain(cls, plain: Any) -> RunValues:
-        """Read the output of `plain`.
-
-        Raises ValueError, KeyError or TypeError for anything else.
-        """
+        """Read `plain`. Raises ValueError, KeyError or TypeError."""
         delays = None if plain.get("delays") is None else Delays.from_plain(plain["delays"])
         return cls(**plain | {"verdict": Verdict(*plain["verdict"]), "delays": delays})
 
@@ -60,18 +57,12 @@ class Trial(NamedTuple):
         return self.stable and all(self.met)
 
     def value(self, n: int) -> float | None:
-        """Return the measure of goal n, None unless each seed has a value.
-
-        Pooled over all runs, or the mean over the seeds.
-        """
+        """Return goal n's measure, pooled or a mean, None if one lacks."""
         pooled = self.pooled[n] if self.pooled else None
         return mean_of(self.values[n]) if pooled is None else pooled.mean
 
     def estimate(self, n: int) -> Interval:
-        """Return the measure of goal n with its 95 % interval.
-
-        Uses the seeds that have a value.
-        """
+        """Return goal n's measure with its interval, of known values."""
         pooled = self.pooled[n] if self.pooled else None
         return interval(self.values[n]) if pooled is None else pooled
 
@@ -87,10 +78,7 @@ class AskRuns(Protocol):
 
 
 def run_values(workload: Workload, result: Result, goals: Sequence[Goal]) -> RunValues:
-    """Extract the values of a plan's run.
-
-    A table's waits are unknown if some of its tasks never start.
-    """
+    """Extract a run's values, unknown waits if tasks never start."""
     if result.stopped is not None and workload.jobs is not None:
         return RunValues([None for _ in goals], result.verdict, result.stopped, result.max_queue or 0)
     delays = result.delays if any(goal.pooled is not None for goal in goals) else None

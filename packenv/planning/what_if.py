@@ -54,10 +54,7 @@ def certainty(
 
 
 def block_slots(workload: Workload) -> int:
-    """Return the slots of a block.
-
-    A day if the trace has at least FEWEST_BLOCKS of them, otherwise one of PARTS equal parts.
-    """
+    """Return a block's slots: a day, or one of PARTS parts."""
     assert workload.jobs is not None
     span = int(workload.jobs.arrival[-1] - workload.jobs.arrival[0]) + 1
     day = round(DAY / (workload.slot_seconds or 1.0))
@@ -95,13 +92,13 @@ def redraw_blocks(jobs: Jobs, block: int, seed: int) -> Jobs:
     rows, position, arrival = rows[sorted_], position[sorted_], arrival[sorted_]
     # Copies of a block have their own jobs and gangs.
     columns = {name: getattr(jobs, name) for name in COLUMNS}
-    kept = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
+    drawn = {name: column[rows] for name, column in columns.items() if column is not None and name != "arrival"}
     if jobs.job is not None:
         apart = position * (int(jobs.job.max()) + 1) + jobs.job[rows]
-        kept["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
+        drawn["job"] = np.unique(apart, return_inverse=True)[1].ravel().astype(np.int64)
     if jobs.gang is not None:
-        kept["gang"] = np.where(kept["gang"] < 0, NO_GANG, position * (int(jobs.gang.max()) + 1) + kept["gang"])
-    return Jobs(arrival=arrival, **kept, device_kinds=jobs.device_kinds, scale=jobs.scale)
+        drawn["gang"] = np.where(drawn["gang"] < 0, NO_GANG, position * (int(jobs.gang.max()) + 1) + drawn["gang"])
+    return Jobs(arrival=arrival, **drawn, device_kinds=jobs.device_kinds, scale=jobs.scale)
 
 
 class WithoutLargest(NamedTuple):
@@ -120,17 +117,17 @@ def without_largest(search: Search, servers: int, limit: float, ask: AskRuns) ->
     jobs = search.workload.jobs
     if jobs is None:
         raise InputError("a limit on demands is for traces: a random workload has no list of tasks")
-    kept = np.asarray((jobs.demand <= to_units(np.full(jobs.resources, limit), jobs.scale or 0)).all(axis=1), np.bool_)
-    kept = kept if jobs.gang is None else in_whole_gangs(jobs, kept)
-    if not kept.any():
+    small = np.asarray((jobs.demand <= to_units(np.full(jobs.resources, limit), jobs.scale or 0)).all(axis=1), np.bool_)
+    small = small if jobs.gang is None else in_whole_gangs(jobs, small)
+    if not small.any():
         raise InputError("every task needs more than the limit on demands")
-    smaller = search.of(search.workload.with_(jobs=jobs.only(kept)))
+    smaller = search.of(search.workload.with_(jobs=jobs.only(small)))
     bound = fewest_that_hold(smaller.workload, search.there)
     least = smaller.least_near(max(servers, bound), bound, smaller.seeds_of(range(search.seeds)), ask)
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     every = work.sum(axis=0)
-    share = float((work[~kept].sum(axis=0)[every > 0] / every[every > 0]).max())
-    return WithoutLargest(least, int((~kept).sum()), share)
+    share = float((work[~small].sum(axis=0)[every > 0] / every[every > 0]).max())
+    return WithoutLargest(least, int((~small).sum()), share)
 
 
 class Compared(NamedTuple):
@@ -140,21 +137,9 @@ class Compared(NamedTuple):
     trial: Trial
     less_first: tuple[tuple[float | None, ...], ...]  # of each goal, seed by seed: its measure minus the first policy's
 
-    @property
-    def servers(self) -> int:
-        return self.trial.servers
-
-
-def common_number(plans: Sequence[Plan]) -> int:
-    """Return the largest answer, enough for all of these policies."""
-    return max(plan.servers for plan in plans)
-
 
 def trial_at(search: Search, plan: Plan, servers: int, ask: AskRuns) -> Trial:
-    """Return the trial with `servers` servers, the plan's or a new one.
-
-    A new one uses the seeds of the plan's answer.
-    """
+    """Return the plan's trial with `servers`, or a new one."""
     if plan.servers == servers:
         return plan.at
     first = search.seeds if plan.fresh else 0
@@ -175,10 +160,7 @@ def compared(policies: Sequence[str], trials: Sequence[Trial]) -> list[Compared]
 
 
 def _less(values: Sequence[float | None], others: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return the differences over common seeds.
-
-    A single run is paired with every seed.
-    """
+    """Return differences over common seeds; a single run pairs with all."""
     count = max(len(values), len(others)) if 1 in (len(values), len(others)) else min(len(values), len(others))
     pairs = zip(islice(cycle(values), count), islice(cycle(others), count), strict=True)
     return tuple(None if a is None or b is None else a - b for a, b in pairs)

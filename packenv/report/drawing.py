@@ -11,13 +11,13 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFor
 from packenv.content.charts import (
     COLOURS,
     COLUMN_LETTERS,
+    DESKTOP_WIDTH,
     GREY,
     INK,
     LINE,
-    NARROW,
     NEAR,
     PAPER,
-    WIDE,
+    PHONE_WIDTH,
     BinChart,
     Chart,
     Entry,
@@ -157,7 +157,7 @@ def _grid(chart: GridChart, axes: Any, narrow: bool) -> None:
         _write(axes, name, (column, 0), (0, -6), COLUMN_LETTERS, **below | turn)
     beside = {"xycoords": axes.get_yaxis_transform(), "color": INK}
     beside |= {"ha": "left", "va": "bottom"} if narrow else {"ha": "right", "va": "center"}
-    pixels = (0.9 * NARROW if narrow else 0.75 * WIDE) / max(len(chart.columns), 1)  # the width of a square
+    pixels = (0.9 * PHONE_WIDTH if narrow else 0.75 * DESKTOP_WIDTH) / max(len(chart.columns), 1)  # the width of a square
     for row, (name, squares) in enumerate(zip(chart.rows, chart.squares, strict=True)):
         _write(axes, name, (0, row - 0.4) if narrow else (0, row), (0, 0) if narrow else (-8, 0), **beside)
         for column, square in enumerate(squares):
@@ -215,8 +215,8 @@ def _write(
     )
 
 
-def _ticks(most: int, whole: bool = False) -> Any:
-    return MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], integer=whole)
+def _ticks(most: int, integer: bool = False) -> Any:
+    return MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], integer=integer)
 
 
 def _finish(axes: Any, grid: str, x_title: str, y_title: str) -> None:

@@ -13,7 +13,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
-from packenv.content.charts import COLOURS, GREY, INK, LINE, NARROW, PAPER, WIDE, Chart, Key
+from packenv.content.charts import COLOURS, DESKTOP_WIDTH, GREY, INK, LINE, PAPER, PHONE_WIDTH, Chart, Key
 from packenv.content.page import Charts, Figure
 from packenv.files import atomic_path, check_ending
 from packenv.report import schedule_drawing  # noqa: F401  # adds to `draw`
@@ -77,7 +77,7 @@ def picture_of(charts: Charts, width: float | None = None, titled: bool = True) 
             picture = Picture(figsize=(width or SCHEDULE_WIDE / INCH, alone.height(narrow) / INCH), layout="constrained")
             draw(alone, picture, narrow)
         else:
-            picture = _stacked(charts, width or WIDE / INCH, narrow, titled)
+            picture = _stacked(charts, width or DESKTOP_WIDTH / INCH, narrow, titled)
         if charts.title and titled:
             size = CAPTION if narrow else TITLE
             picture.suptitle(folded(charts.title, picture.get_figwidth(), size), fontsize=size)
@@ -154,7 +154,7 @@ def svg_of(chart: Chart, narrow: bool, name: str) -> str:
     The page's style sheet has its colours and font. `name`: unique in a page, used for ids. Equal charts give equal text.
     Texts are escaped.
     """
-    width, height = NARROW if narrow else WIDE, chart.height(narrow)
+    width, height = PHONE_WIDTH if narrow else DESKTOP_WIDTH, chart.height(narrow)
     with rc_context({**IN_A_PAGE, "svg.hashsalt": name}):
         canvas = Canvas(figsize=(width / INCH, height / INCH), layout="constrained")
         canvas.patch.set_visible(False)

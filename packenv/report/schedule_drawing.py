@@ -57,9 +57,9 @@ def _date_axis(axes: Any, origin: datetime, seconds: float) -> None:
     locator = AutoDateLocator(tz=UTC, maxticks=8)
     ends = num2date([zero + first / day, zero + last / day])
     places = [(date, (date - zero) * day) for date in locator.tick_values(*ends)]
-    shown = [(date, place) for date, place in places if first <= place <= last]
+    visible = [(date, place) for date, place in places if first <= place <= last]
     axes.set_xticks(
-        [place for _, place in shown], ConciseDateFormatter(locator, tz=UTC).format_ticks([date for date, _ in shown])
+        [place for _, place in visible], ConciseDateFormatter(locator, tz=UTC).format_ticks([date for date, _ in visible])
     )
     axes.set_xlabel(f"from {ends[0]:%Y-%m-%d %H:%M} on{'' if origin.tzinfo is None else ' (UTC)'}")
 
@@ -174,8 +174,8 @@ def stacked(start: Ints, end: Ints, demand: Ints, capacity: int) -> list[list[tu
             free = _merged(free, capacity)
             continue
         missing = int(demand[k])
-        whole = next((gap for gap in free if gap[1] <= capacity and gap[1] - gap[0] >= missing), None)
-        for low, high in [whole] if whole is not None else [*free]:
+        gap_found = next((gap for gap in free if gap[1] <= capacity and gap[1] - gap[0] >= missing), None)
+        for low, high in [gap_found] if gap_found is not None else [*free]:
             height = min(missing, high - low)
             places[k].append((low, low + height))
             free.remove((low, high))

@@ -95,8 +95,8 @@ class Verdict(NamedTuple):
     @property
     def plain(self) -> dict[str, Any]:
         """`verdict` and `confidence` in JSON, or null."""
-        asked = self.kind != UNASKED
-        return {"verdict": self.kind if asked else None, "confidence": self.confidence if asked else None}
+        has_verdict = self.kind != UNASKED
+        return {"verdict": self.kind if has_verdict else None, "confidence": self.confidence if has_verdict else None}
 
 
 NOTHING = Verdict(UNDECIDED, 0.0, math.nan, 1.0, 1.0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.envs.core.definition import whole
+from packenv.envs.core.definition import check_integer
 from packenv.envs.core.state import TOO_MANY_WAITING
 from packenv.envs.options import LATEST, READING
 from packenv.envs.registration import find_definition, id_of, kind_of
@@ -153,7 +153,7 @@ def evaluate_agent(
     if slots is not None:
         if of_jobs:
             raise InputError(f"slots: {name} plays tables of jobs to their end, so leave it out")
-        whole("slots", slots, 1, LATEST)
+        check_integer("slots", slots, 1, LATEST)
     slots = options.get("horizon") if slots is None and not of_jobs else slots
     # Make one environment for each seed.
     fixed: dict[str, Any] = {"yardstick": False, "waiting_limit": waiting_limit, "start": "empty"}
@@ -266,8 +266,8 @@ def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] =
 
     def choose(observation: Any, masks: NDArray[np.int8]) -> Any:
         nonlocal state, starts
-        for each in normalizers:
-            observation = each.normalize_obs(observation)
+        for normalizer in normalizers:
+            observation = normalizer.normalize_obs(observation)
         arguments: dict[str, Any] = dict(plain)
         if "action_masks" in taken:
             arguments["action_masks"] = masks.astype(bool)
@@ -283,15 +283,15 @@ def chooser(agent: Any, deterministic: bool = True, normalizers: Sequence[Any] =
 
 def _checked_function(agent: Any) -> Choose:
     """Return the agent. Raises InputError if it cannot be called."""
-    wanted = "an agent needs `predict`, or must be a function from observations (E, …) and masks (E, A) to actions (E,)"
+    rule = "an agent needs `predict`, or must be a function from observations (E, …) and masks (E, A) to actions (E,)"
     if isinstance(agent, type) or not callable(agent):
-        raise InputError(f"{wanted}, not {agent!r}")
+        raise InputError(f"{rule}, not {agent!r}")
     called = getattr(agent, "forward", agent)  # of a module of torch, which is called with anything
     try:
         inspect.signature(called).bind(None, None)
     except TypeError as error:
         name = getattr(agent, "__name__", type(agent).__name__)
-        raise InputError(f"{wanted}; {name} does not take these arguments: {error}") from None
+        raise InputError(f"{rule}; {name} does not take these arguments: {error}") from None
     except ValueError:  # compiled elsewhere, without a signature
         pass
     function: Choose = agent

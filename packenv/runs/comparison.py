@@ -65,7 +65,7 @@ class Comparison(Showable):
         return wide
 
     @cached_property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether every run saw all tasks of a table arrive."""
         if self.workload.jobs is None:
             return False
@@ -75,7 +75,7 @@ class Comparison(Showable):
     @property
     def drained(self) -> bool:
         """Whether all work of a table was done, so stability does not matter."""
-        return self.whole and all(run.completed == run.arrived for run in self.all_runs)
+        return self.complete and all(run.completed == run.arrived for run in self.all_runs)
 
     @property
     def results(self) -> dict[str, list[Result]]:
@@ -136,7 +136,7 @@ class Comparison(Showable):
     def remarks(self) -> list[str]:
         """Remarks of policies on their first runs, and on nearly empty servers."""
         idle = []
-        if self.whole and not self.workload.much_left_out and all(run.max_queue == 0 for run in self.all_runs):
+        if self.complete and not self.workload.much_left_out and all(run.max_queue == 0 for run in self.all_runs):
             busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
             if busy < NEARLY_EMPTY:
                 kinds, size = str(self.workload.servers), counted(len(self.workload.servers), "server")

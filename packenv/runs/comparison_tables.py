@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.content.tables import Column, Styled, Table, numbers
-from packenv.content.text import LONG, NONE, WIDE, estimate, is_wide, lasting_estimate, listed, number
-from packenv.results.job_times import eligible_slots
-from packenv.results.response import SLOWDOWN_BOUND
+from packenv.content.text import INTERVAL_REACHES_ZERO, LONG, NONE, estimate, is_wide, lasting_estimate, listed, number
+from packenv.results.job_times import SLOWDOWN_BOUND, eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.delay_classes import TIMES as CLASS_TIMES
@@ -132,10 +131,10 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
     columns, spare = [], spare_headings(name)
     for measure in measures:
         columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
-        each = resources if isinstance(summaries[0][measure.key], list) else ()
-        headings = [f"{resource} {measure.heading}" for resource in each] or [measure.heading]
+        parts = resources if isinstance(summaries[0][measure.key], list) else ()
+        headings = [f"{resource} {measure.heading}" for resource in parts] or [measure.heading]
         columns += numbers(*headings)
-        if each and measure.heading in spare:
+        if parts and measure.heading in spare:
             place = spare.index(measure.heading)
             spare[place : place + 1] = headings
             busiest = int(np.argmax(np.nan_to_num(np.array([record[measure.key] for record in summaries], float)).max(axis=0)))
@@ -215,7 +214,7 @@ def legend(comparison: Comparison) -> list[str]:
     estimates = [measure.key for measure in MEASURES if measure.table in tables and measure.cell is estimate]
     marks = [*answer_of(comparison), *over_first(comparison)]
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
-        marks.append(f"{WIDE}; more seeds or slots narrow it")
+        marks.append(f"{INTERVAL_REACHES_ZERO}; more seeds or slots narrow it")
     marks += unlike_the_log(comparison)
     if comparison.drained:
         marks.append("utilisation: from the first arrival to the last end")

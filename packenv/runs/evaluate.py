@@ -175,14 +175,20 @@ def make_runs(evaluations: Sequence[Evaluation], place: RunOptions) -> RunsFaile
     failure, unfinished = None, [*evaluations]
     while unfinished:
         # Make the runs that are missing, of all evaluations together.
-        missing = [(each, key, run) for each in unfinished for key, run in each.missing().items()]
+        missing = [(evaluation, key, run) for evaluation in unfinished for key, run in evaluation.missing().items()]
         results, failed = run_most([run for *_, run in missing], place)
         failure = failure or failed
-        for (each, key, _), result in zip(missing, results, strict=True):
-            each.results[key] = result
+        for (evaluation, key, _), result in zip(missing, results, strict=True):
+            evaluation.results[key] = result
         # Double the seeds where an interval is too wide.
-        growing = [each for each in unfinished if each.options.until is not None and len(each.all_seeds) < MOST_SEEDS]
-        unfinished = [each for each in growing if None not in each.results.values() and each.comparison().too_wide]
-        for each in unfinished:
-            each.double_seeds()
+        growing = [
+            evaluation
+            for evaluation in unfinished
+            if evaluation.options.until is not None and len(evaluation.all_seeds) < MOST_SEEDS
+        ]
+        unfinished = [
+            evaluation for evaluation in growing if None not in evaluation.results.values() and evaluation.comparison().too_wide
+        ]
+        for evaluation in unfinished:
+            evaluation.double_seeds()
     return failure

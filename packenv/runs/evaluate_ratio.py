@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from packenv.envs.core.definition import whole
+from packenv.envs.core.definition import check_integer
 from packenv.envs.interfaces.sb3 import warn_of_threads
 from packenv.envs.options import LATEST, check_names
 from packenv.envs.registration import find_definition, id_of, kind_of
@@ -78,11 +78,11 @@ class EvaluateRatio(BaseCallback):
         for name in OF_EVAL_CALLBACK.keys() & options:
             raise InputError(f"EvaluateRatio has no {name}: {OF_EVAL_CALLBACK[name]}")
         check_names(options, find_definition(environment).own_options)
-        whole("eval_freq", eval_freq, 1, LATEST)
+        check_integer("eval_freq", eval_freq, 1, LATEST)
         if slots is not None:
-            whole("slots", slots, 1, LATEST)
+            check_integer("slots", slots, 1, LATEST)
         if isinstance(seeds, int):
-            whole("seeds", seeds, 1, LATEST)
+            check_integer("seeds", seeds, 1, LATEST)
         self.environment, self.options, self.eval_freq = environment, options, eval_freq
         self.folder = None if best_model_save_path is None else Path(best_model_save_path)
         rows = range(FIRST, FIRST + seeds) if isinstance(seeds, int) else seeds
@@ -132,8 +132,8 @@ class EvaluateRatio(BaseCallback):
                 self.logger.record(f"eval/{name}", value)
         self.logger.dump(self.num_timesteps)
         if self.verbose:
-            said = score if len(self.scores) == 1 else replace(score, remark="")  # once
-            print(f"{self.num_timesteps:,} steps: {said}", flush=True)
+            shown_score = score if len(self.scores) == 1 else replace(score, remark="")  # once
+            print(f"{self.num_timesteps:,} steps: {shown_score}", flush=True)
         if ratio.mean is not None and ratio.mean < self.best:
             self.best = ratio.mean
             if self.folder is not None:

@@ -216,7 +216,7 @@ class Leaderboard(Showable):
         rankings = []
         for ranking in self.rankings:
             group = ranking.contest.group
-            standings = [replace(each, judgment=judgments.get((group, each.policy))) for each in ranking.standings]
+            standings = [replace(scored, judgment=judgments.get((group, scored.policy))) for scored in ranking.standings]
             rankings.append(replace(ranking, standings=tuple(standings)))
         return replace(self, rankings=tuple(rankings))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from packenv.content.tables import Column as TableColumn
 from packenv.content.tables import Styled, Table, Tables, numbers
-from packenv.content.text import NONE, WIDE, counted, is_wide
+from packenv.content.text import INTERVAL_REACHES_ZERO, NONE, counted, is_wide
 from packenv.results.job_times import job_numbers
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE
 from packenv.runs.contest import Contest
@@ -47,8 +47,8 @@ def length_of(group: Group) -> str:
         return f"{counted(seeds, 'table')} of {jobs}" if drawn else jobs
     table = group.contests[0].workload.jobs
     lengths = sorted({contest.slots or 0 for contest in group.contests})
-    whole = "" if table is None else counted(len(table), "task")
-    slots = " and ".join(f"{length:,} slots" if length else f"{whole}, to the end" for length in lengths)
+    tasks = "" if table is None else counted(len(table), "task")
+    slots = " and ".join(f"{length:,} slots" if length else f"{tasks}, to the end" for length in lengths)
     return f"{seeds} seeds of {slots}" if seeds > 1 else slots
 
 
@@ -97,7 +97,7 @@ def matrix_scores(groups: Sequence[Group]) -> tuple[list[str], dict[str, list[Sc
     """
     rankings = [ranking for group in groups for ranking in group.rankings]
     policies = dict.fromkeys(policy for group in groups for policy in group.policies)
-    scores = {policy: [each.score(policy, each.contest.measures[0]) for each in rankings] for policy in policies}
+    scores = {policy: [ranked.score(policy, ranked.contest.measures[0]) for ranked in rankings] for policy in policies}
     return [ranking.contest.name for ranking in rankings], scores
 
 
@@ -150,7 +150,7 @@ def legend(groups: Sequence[Group], reference: str | None) -> str:
         marks.append("–: not all tasks started")
     marks += _marks(scores)
     if any(is_wide(score.mean.mean, half_of(score.mean)) for score in scores):
-        marks.append(WIDE)
+        marks.append(INTERVAL_REACHES_ZERO)
     return "; ".join(marks) + "."
 
 

@@ -49,14 +49,14 @@ class RunLog:
     def _read(self, path: Path) -> None:
         with _locked(path) as log:
             data = _all_of(log)
-            whole = data.rfind(b"\n") + 1
-            for number, line in enumerate(data[:whole].splitlines(), 1):
+            complete = data.rfind(b"\n") + 1
+            for number, line in enumerate(data[:complete].splitlines(), 1):
                 self._read_line(line, f"{path}, line {number}")
-            rest = data[whole:]
+            rest = data[complete:]
             if not rest.startswith(BEGINNING[: len(rest)]):
                 raise InputError(f"{path}, last line: not a run's outcome")
             if rest:  # the file is locked, so no process is writing this line
-                os.truncate(log, whole)
+                os.truncate(log, complete)
                 print(f"packenv: {path}: a last line of {len(rest)} bytes was cut short, and removed", file=sys.stderr)
 
     def _read_line(self, line: bytes, where: str) -> None:

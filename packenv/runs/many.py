@@ -44,8 +44,8 @@ def simulate_many(
     Raises errors of runs, and InputError for two policies with the same name.
     """
     workload, chosen = at_a_rate(workload), [*policies]
-    shown = distinct_names(chosen)
-    names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, shown, strict=True)]
+    distinct = distinct_names(chosen)
+    names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, distinct, strict=True)]
     all_seeds = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         results = runner.all(runs_of(workload, chosen, all_seeds, slots, options))

@@ -98,8 +98,8 @@ def mean_path(runs: Sequence[Measured]) -> tuple[NDArray[np.int64], NDArray[np.f
 
 def _merged(values: NDArray[np.float64], together: int) -> NDArray[np.float64]:
     """Return means of `together` neighbours, without an incomplete last group."""
-    whole = len(values) // together
-    return np.asarray(values[: whole * together].reshape(whole, together).mean(axis=1))
+    groups = len(values) // together
+    return np.asarray(values[: groups * together].reshape(groups, together).mean(axis=1))
 
 
 def _rounded(values: NDArray[np.float64]) -> list[float]:

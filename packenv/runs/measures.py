@@ -20,7 +20,7 @@ from packenv.results.job_times import NONE, JobTimes, cut, efficiency, job_numbe
 from packenv.results.locality import DataLocality
 from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.results.stability import combine
 from packenv.runs.statistics import DOUBT, mean_and_half
 from packenv.theory.completion.bound import completion_bound
@@ -213,12 +213,12 @@ def _of_class(name: str, percent: int, spare: int) -> Measure:
     Covers jobs that ended. None without any.
     """
 
-    def value_of(whole: WholeJobs, same: SameJobs) -> float | None:
+    def value_of(jobs: WholeJobs, same: SameJobs) -> float | None:
         if same.cutoff is None:
             return None
-        is_long = mean_durations(whole.jobs) > same.cutoff / (whole.workload.slot_seconds or 1.0)
-        chosen = (whole.times.end != NONE) & (is_long == (name == "long"))
-        completion = (whole.times.end - whole.times.arrival)[chosen]
+        is_long = mean_durations(jobs.jobs) > same.cutoff / (jobs.workload.slot_seconds or 1.0)
+        chosen = (jobs.times.end != NONE) & (is_long == (name == "long"))
+        completion = (jobs.times.end - jobs.times.arrival)[chosen]
         return float(np.quantile(completion, percent / 100, method="inverted_cdf")) if len(completion) else None
 
     tasks = "up to" if name == "short" else "more than"
@@ -233,37 +233,37 @@ def _mean(slots: NDArray[np.int64]) -> float | None:
     return float(slots.mean()) if len(slots) else None
 
 
-def _fragmentation(whole: WholeJobs, same: SameJobs) -> float:
-    return occupancy(whole.jobs, whole.cut, whole.workload.servers.units, whole.workload.network).fragmentation
+def _fragmentation(jobs: WholeJobs, same: SameJobs) -> float:
+    return occupancy(jobs.jobs, jobs.cut, jobs.workload.servers.units, jobs.workload.network).fragmentation
 
 
-def _over_allocation(whole: WholeJobs, same: SameJobs) -> float:
-    return float(most_allocated(whole.jobs, whole.cut, whole.workload.servers.units, whole.workload.network).max())
+def _over_allocation(jobs: WholeJobs, same: SameJobs) -> float:
+    return float(most_allocated(jobs.jobs, jobs.cut, jobs.workload.servers.units, jobs.workload.network).max())
 
 
-def _unfairness(whole: WholeJobs, same: SameJobs) -> float:
-    return unfairness(whole.jobs, whole.cut, whole.workload.servers.units)
+def _unfairness(jobs: WholeJobs, same: SameJobs) -> float:
+    return unfairness(jobs.jobs, jobs.cut, jobs.workload.servers.units)
 
 
-def _efficiency(whole: WholeJobs, same: SameJobs) -> float | None:
-    when, share = efficiency(whole.jobs, whole.times)
-    return None if whole.run.stopped else float(np.diff(share, prepend=0.0) @ (same.last - when) / same.last)
+def _efficiency(jobs: WholeJobs, same: SameJobs) -> float | None:
+    when, share = efficiency(jobs.jobs, jobs.times)
+    return None if jobs.run.stopped else float(np.diff(share, prepend=0.0) @ (same.last - when) / same.last)
 
 
-def _progress_variance(whole: WholeJobs, same: SameJobs) -> float | None:
+def _progress_variance(jobs: WholeJobs, same: SameJobs) -> float | None:
     moments = np.linspace(0, same.last, MOMENTS, endpoint=False).astype(np.int64)
-    return None if whole.run.stopped else float(progress(whole.jobs, whole.schedule, moments).var(axis=1).mean())
+    return None if jobs.run.stopped else float(progress(jobs.jobs, jobs.schedule, moments).var(axis=1).mean())
 
 
-def _slowed(whole: WholeJobs, same: SameJobs) -> float | None:
+def _slowed(jobs: WholeJobs, same: SameJobs) -> float | None:
     """Return the share of slowed jobs.
 
     None for the first policy, and if no job ended under both.
     """
     first = same.runs[0]
-    if whole.run is first or first.jobs is None or not ((whole.times.end != NONE) & (first.jobs.end != NONE)).any():
+    if jobs.run is first or first.jobs is None or not ((jobs.times.end != NONE) & (first.jobs.end != NONE)).any():
         return None
-    return whole.times.slowed(first.jobs)
+    return jobs.times.slowed(first.jobs)
 
 
 MEASURES: list[Measure] = [

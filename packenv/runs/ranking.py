@@ -155,8 +155,10 @@ class Score(NamedTuple):
         runs, contest = self.standing.runs, self.ranking.contest
         if contest.to_the_end and not contest.of_jobs:
             due = self.ranking.due
-            whole = [run.delays is not None and sum(run.delays[1]) >= due[run.seed] for run in runs]
-            return [run.values[self.measure.key] if each else None for run, each in zip(runs, whole, strict=True)]
+            complete = [run.delays is not None and sum(run.delays[1]) >= due[run.seed] for run in runs]
+            return [
+                run.values[self.measure.key] if is_complete else None for run, is_complete in zip(runs, complete, strict=True)
+            ]
         return [run.values[self.measure.key] for run in runs]
 
     @property
@@ -198,7 +200,10 @@ class Score(NamedTuple):
     @property
     def record(self) -> dict[str, Any]:
         """Plain values, in slots."""
-        ends = [None if each.low is None or each.high is None else [each.low, each.high] for each in (self.in_slots, self.ratio)]
+        ends = [
+            None if estimate.low is None or estimate.high is None else [estimate.low, estimate.high]
+            for estimate in (self.in_slots, self.ratio)
+        ]
         return {
             "mean": self.in_slots.mean,
             "interval": ends[0],

@@ -104,20 +104,20 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
             continue
         # Merge bins, then take the mean and the middle half over the seeds.
         group = max(1, bins // POINTS)
-        whole = bins // group
-        paths = np.array([run.trajectory.queue[: whole * group].reshape(whole, group).mean(axis=1) for run in runs])
-        when = (np.arange(whole) + 0.5) * runs[0].trajectory.bin_slots * group / clock.slots
+        groups = bins // group
+        paths = np.array([run.trajectory.queue[: groups * group].reshape(groups, group).mean(axis=1) for run in runs])
+        when = (np.arange(groups) + 0.5) * runs[0].trajectory.bin_slots * group / clock.slots
         low, high = np.quantile(paths, (0.25, 0.75), axis=0)
         below, above = (low.tolist(), high.tolist()) if (low < high).any() else (None, None)
         mean, name = paths.mean(axis=0), runs[0].policy
         leaving = f"{name}: {kind}, {mean[-1]:,.0f} waiting at the end"
         path = when.tolist(), mean.tolist()
         if kind == UNASKED or (kind == UNDECIDED and all_done(runs)):
-            label, words = name, f"{name} did all the work" if all_done(runs) else f"{name} kept tasks waiting"
+            label, finding = name, f"{name} did all the work" if all_done(runs) else f"{name} kept tasks waiting"
         else:
-            label, words = f"{name}: {kind}", f"{name} is {kind}, with {number(float(mean[-1]))} waiting at the end"
+            label, finding = f"{name}: {kind}", f"{name} is {kind}, with {number(float(mean[-1]))} waiting at the end"
         lines.append(Line(label, colour, *path, kind == UNSTABLE, below, above, leaving=leaving))
-        text.append(words)
+        text.append(finding)
     if not lines:
         return []
     top = max(_highest(lines), 1.2 * bound)
@@ -181,9 +181,8 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
         return []
     values = [mark.value for entry in entries for mark in entry.marks]
     ends = (min(values) / BEYOND, max(values) * BEYOND or 1.0)
-    hollow = (
-        [Key(GREY, "unstable (hollow)", "o", False)] if any(not mark.filled for each in entries for mark in each.marks) else []
-    )
+    marks = [mark for row in entries for mark in row.marks]
+    hollow = [Key(GREY, "unstable (hollow)", "o", False)] if any(not mark.filled for mark in marks) else []
     keys = [Key(GREY, name, shape) for name, shape in QUANTILES.values()] + hollow
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     chart = RowChart(entries, f"delay ({clock.unit})", ends, log=True, marks=keys)
@@ -195,16 +194,18 @@ def fragmentation(by_policy: Sequence[Sequence[Result]], workload: Workload) -> 
 
     A chart for each policy, mean over the seeds (PAPERS §7). Empty without devices or stored schedules.
     """
-    kept = [runs for runs in by_policy if all(run.schedule is not None for run in runs)]
-    if not kept or not has_fragmentation(workload):
+    recorded = [runs for runs in by_policy if all(run.schedule is not None for run in runs)]
+    if not recorded or not has_fragmentation(workload):
         return []
-    clock = _clock(kept, workload)
-    edges = [np.linspace(0, length, min(BINS, length) + 1) for runs in kept for length in [min(run.slots for run in runs)]]
-    shares = [np.mean([_fragmented(run, workload, ends) for run in runs], axis=0) for runs, ends in zip(kept, edges, strict=True)]
+    clock = _clock(recorded, workload)
+    edges = [np.linspace(0, length, min(BINS, length) + 1) for runs in recorded for length in [min(run.slots for run in runs)]]
+    shares = [
+        np.mean([_fragmented(run, workload, ends) for run in runs], axis=0) for runs, ends in zip(recorded, edges, strict=True)
+    ]
     reasons = np.flatnonzero(np.max([share.max(axis=0) for share in shares], axis=0))
     top = 1.08 * max(float(share.sum(axis=1).max()) for share in shares) or 1.0
     figures = []
-    for runs, ends, share in zip(kept, edges, shares, strict=True):
+    for runs, ends, share in zip(recorded, edges, shares, strict=True):
         when, below, lines, policy = (ends / clock.slots).tolist(), np.zeros(len(share)), [], runs[0].policy
         for k in reasons.tolist():
             above = below + share[:, k]
@@ -215,7 +216,7 @@ def fragmentation(by_policy: Sequence[Sequence[Result]], workload: Workload) -> 
         chart = LineChart(lines, unit, "of all GPUs", top, layers=True, steps=True, percent=True, tall=260)
         parts = ", ".join(f"{REASONS[k]} {mean:.1%}" for k, mean in enumerate(share.mean(axis=0)) if k in reasons)
         finding = f"Of all GPUs {share.sum(axis=1).mean():.1%} are idle and of no use, on average: {parts}."
-        figures.append(Figure(f"Fragmentation: {policy}", finding, chart, small=len(kept) > 1))
+        figures.append(Figure(f"Fragmentation: {policy}", finding, chart, small=len(recorded) > 1))
     return figures
 
 

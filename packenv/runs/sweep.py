@@ -127,7 +127,7 @@ class Sweep(Showable):
     def tables(self) -> list[Table]:
         """A row for each policy and load: means over the seeds, ± the half-width of a 95 % interval."""
         times = [comparison_tables.times_of(comparison) for comparison in self.comparisons]
-        common = times[0]._replace(long=any(each.long for each in times))
+        common = times[0]._replace(long=any(unit.long for unit in times))
         title = f"delays{common.in_unit}{common.slot}"
         of_load = [comparison_tables.measures_table(QUEUE, title, comparison, common) for comparison in self.comparisons]
         longest = max(of_load, key=lambda table: len(table.title))
@@ -184,10 +184,15 @@ class Sweep(Showable):
         for policy, colour in zip(self.policies, colours_for(self.policies), strict=True):
             of_policy = [summary for summary in measured if summary["policy"] == policy]
             points = [
-                Point(each[self.axis], each[row.key] * scale, each["verdict"] != UNDECIDED, SHAPES.get(each["verdict"], ""))
-                for each in of_policy
+                Point(
+                    comparison[self.axis],
+                    comparison[row.key] * scale,
+                    comparison["verdict"] != UNDECIDED,
+                    SHAPES.get(comparison["verdict"], ""),
+                )
+                for comparison in of_policy
             ]
-            halves = [_half(each, row) * scale for each in of_policy]
+            halves = [_half(comparison, row) * scale for comparison in of_policy]
             at, y = [point.x for point in points], [point.y for point in points]
             band: dict[str, Any] = {}
             if any(halves):

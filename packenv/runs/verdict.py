@@ -255,23 +255,23 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     # Bins over the log, or over whole cycles of it.
     period = cycle if cycle and seconds >= cycle and _follows(arrival, cycle) else 0.0
     cycles = seconds / period if period else 0.0
-    whole = max(int(cycles), 1)
-    lasts = whole * period or seconds or 1.0
-    bins = whole * max(HOURS, -(-BINS // whole))
+    cycle_count = max(int(cycles), 1)
+    lasts = cycle_count * period or seconds or 1.0
+    bins = cycle_count * max(HOURS, -(-BINS // cycle_count))
     edges = first + np.linspace(0, lasts, bins + 1)
     # Waiting tasks and tasks in service, mean over each bin.
     leaves = np.where(log.lost & np.isnan(log.start), log.end, log.start) if log.has_starts else log.end
     waiting = _present(arrival, leaves, edges)
     served = ~np.isnan(log.start) & ~log.lost & log.has_ends
     in_service = _present(log.start[served], log.end[served], edges)
-    course = waiting.reshape(whole, -1).mean(axis=0)
-    path = waiting + np.tile(course.mean() - course, whole) if whole > 1 else waiting
+    course = waiting.reshape(cycle_count, -1).mean(axis=0)
+    path = waiting + np.tile(course.mean() - course, cycle_count) if cycle_count > 1 else waiting
     # The level of the queue, and of one by chance in independent arrivals and services.
     edge = QUEUE if log.has_starts else SYSTEM
     judged = stability.judge_run(path, lasts / bins, 0.0, 0.0, edge)
     services = _services(log, edges[-1])
     mean, residual = (services.mean(), services @ services / services.sum() / 2) if len(services) else (0.0, 0.0)
-    dispersion, variation = _dispersion(arrival, edges, whole), 2 * residual / mean - 1 if mean else 0.0
+    dispersion, variation = _dispersion(arrival, edges, cycle_count), 2 * residual / mean - 1 if mean else 0.0
     independent = n / max(dispersion + variation, 1e-9)
     late = path[bins // 2 :]
     by_chance = (late.mean() - (late.min() if edge is SYSTEM else 0.0)) * math.sqrt(independent) / n
@@ -356,12 +356,14 @@ def _dispersion(arrival: Floats, edges: Floats, cycles: int) -> float:
     The cycle is removed.
     """
     most = 0.0
-    for each in (-(-windows // cycles) for windows in WINDOWS):
-        if most and cycles * each > 2 * WINDOWS[-1]:
+    for per_cycle in (-(-windows // cycles) for windows in WINDOWS):
+        if most and cycles * per_cycle > 2 * WINDOWS[-1]:
             break
-        counts = np.diff(np.searchsorted(arrival, np.linspace(edges[0], edges[-1], cycles * each + 1))).reshape(cycles, each)
+        counts = np.diff(np.searchsorted(arrival, np.linspace(edges[0], edges[-1], cycles * per_cycle + 1))).reshape(
+            cycles, per_cycle
+        )
         off = counts - (counts.mean(axis=0) if cycles > 1 else counts.mean())
-        most = max(most, float((off**2).sum()) / ((cycles - 1) * each or each - 1) / counts.mean())
+        most = max(most, float((off**2).sum()) / ((cycles - 1) * per_cycle or per_cycle - 1) / counts.mean())
     return most
 
 

@@ -166,10 +166,10 @@ def _check_masks(env: Any, seed: int, name: str) -> None:
             for action in rng.permutation(actions)[:TRIED]:
                 before = _started(env)
                 *_, after = env.step(int(action))
-                words = f"action {action} in slot {info['slot']}, which the mask {'allows' if allowed else 'forbids'}"
-                require(bool(after["invalid"]) != allowed, f"{name}: {words}, is {'not ' * allowed}carried out")
+                action_text = f"action {action} in slot {info['slot']}, which the mask {'allows' if allowed else 'forbids'}"
+                require(bool(after["invalid"]) != allowed, f"{name}: {action_text}, is {'not ' * allowed}carried out")
                 if not allowed and after["slot"] == info["slot"] and env.core.options.invalid != "nearest":
-                    require(_started(env) == before, f"{name}: {words}, starts a task")
+                    require(_started(env) == before, f"{name}: {action_text}, starts a task")
                 env.set_state(state)
         *_, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
         if terminated or truncated:
@@ -219,16 +219,16 @@ def _check_jobs_and_rewards(env: Any, seed: int, name: str) -> None:
     total = waited(jobs, start, leaves, slots)
     measured = round(end["mean_queue"] * slots)
     require(measured == total, f"{name}: the queue adds up to {measured}, and the waiting of the jobs of seed {seed} to {total}")
-    begun = np.flatnonzero(start >= 0)
+    started = np.flatnonzero(start >= 0)
     elapsed = sum(step[4]["elapsed"] for step in steps[1:])
     require(elapsed == slots - steps[0][1]["slot"], f"{name}: info['elapsed'] adds up to {elapsed} slots of {slots}")
     # the sum of the rewards
-    delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(begun) == len(start) else None
+    delays = waited(jobs.first(len(start)), start, leaves, NEVER // 2) if len(started) == len(start) else None
     waited_before = round(steps[0][1]["mean_queue"] * steps[0][1]["slot"])
     stands_for = {
         "queue": waited_before - total,
         "delay": None if delays is None else waited_before - delays,
-        "tasks": len(begun) - begun_before - float(core.batch.turn["rate"][0]) * elapsed,
+        "tasks": len(started) - begun_before - float(core.batch.turn["rate"][0]) * elapsed,
     }.get(str(core.options.reward))
     if stands_for is not None:
         rewards = sum(step[1] for step in steps[1:])

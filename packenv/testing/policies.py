@@ -175,8 +175,8 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: str) -> None:
-    whole = _run(policy, table, slots, seed, where)
-    if isinstance(whole, InputError):
+    complete = _run(policy, table, slots, seed, where)
+    if isinstance(complete, InputError):
         return
     # pause and copy half-way, then run both to the end
     paused = _Paused(policy, table, seed)
@@ -186,7 +186,7 @@ def _check_resumes(policy: Any, table: Workload, slots: int, seed: int, where: s
     copied.state = attached(policy, copied.cluster, copied.state)
     for run, what in ((paused, "paused and grown"), (copied, "copied half-way")):
         run.advance(slots)
-        same = _equal(whole.schedule, run)
+        same = _equal(complete.schedule, run)
         require(same, f"{where}: a run that is {what} goes on differently: the policy has data outside its state")
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.jobs import SHARE, Jobs
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.network import Network
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
@@ -35,21 +35,21 @@ def problem_of(
     rows = len(start)
     if rows > len(jobs):
         return f"the schedule has {rows} rows, more than the {len(jobs)} tasks that arrive"
-    begun = np.flatnonzero(start >= 0)
+    started = np.flatnonzero(start >= 0)
     service = jobs.service[:rows]
     leaves = np.where(start >= 0, start + service, -1) if end is None else end
     if len(wrong := np.flatnonzero((start >= 0) != (server >= 0))):
         return f"row {wrong[0]} has a start and no server, or a server and no start"
-    if len(wrong := begun[server[begun] >= len(capacity)]):
+    if len(wrong := started[server[started] >= len(capacity)]):
         return f"row {wrong[0]} is on server {server[wrong[0]]}, and there are {len(capacity)}"
-    if len(wrong := begun[start[begun] >= slots]):
+    if len(wrong := started[start[started] >= slots]):
         return f"row {wrong[0]} starts in slot {start[wrong[0]]}, after the last one"
     eligible = eligible_slots(jobs, start, leaves)
-    if len(wrong := begun[(start[begun] < eligible[begun]) | (eligible[begun] < 0)]):
+    if len(wrong := started[(start[started] < eligible[started]) | (eligible[started] < 0)]):
         return f"row {wrong[0]} starts in slot {start[wrong[0]]}, before it may (slot {eligible[wrong[0]]}; -1: never)"
-    stays = (leaves - start)[begun]
+    stays = (leaves - start)[started]
     exact = jobs.home is None
-    if len(wrong := begun[(stays != service[begun]) if exact else (stays < service[begun])]):
+    if len(wrong := started[(stays != service[started]) if exact else (stays < service[started])]):
         return f"row {wrong[0]} stays {leaves[wrong[0]] - start[wrong[0]]} slots, and its service is {service[wrong[0]]}"
     return _above_capacity(jobs.demand, capacity, start, server, leaves)
 
@@ -69,13 +69,13 @@ def _above_capacity(demand: Ints, capacity: Ints, start: Ints, server: NDArray[n
 
 def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str | None:
     """Return a problem of where tasks ran (stay or devices), or None."""
-    begun = np.flatnonzero(schedule.start >= 0)
+    started = np.flatnonzero(schedule.start >= 0)
     # how long tasks stay
     if jobs.home is not None:
         network = workload.network or Network()
         rack = network.rack_of(len(workload.servers))
         since, factors = network.steps(workload.slot_seconds or 1.0)
-        for row in begun.tolist():
+        for row in started.tolist():
             homes, server, slots = jobs.home.row(row), schedule.server[row], int(jobs.service[row])
             if len(homes) and server not in homes and jobs.remote_overhead is not None:
                 factor = factors[np.searchsorted(since, schedule.start[row], side="right") - 1]
@@ -88,18 +88,18 @@ def problem_of_places(workload: Workload, jobs: Jobs, schedule: Schedule) -> str
     if jobs.devices is None or workload.servers.devices is None or schedule.devices is None:
         return None
     # number and kind of each task's devices
-    for row in begun.tolist():
+    for row in started.tolist():
         number, _, kinds = jobs.devices[row].tolist()
         there, _, model = workload.servers.devices[schedule.server[row]].tolist()
         taken = int(schedule.devices[row])
         if taken.bit_count() != number or taken >> there or (kinds and not (model >= 0 and kinds >> model & 1)):
             return f"row {row} has devices that it may not have on server {schedule.server[row]}"
     # no device may be above its capacity
-    for place, (there, whole, _) in enumerate(workload.servers.devices.tolist()):
-        here = begun[schedule.server[begun] == place]
-        part = np.where(jobs.devices[here, SHARE] > 0, jobs.devices[here, SHARE], whole)
+    for place, (there, full, _) in enumerate(workload.servers.devices.tolist()):
+        here = started[schedule.server[started] == place]
+        part = np.where(jobs.devices[here, SHARE] > 0, jobs.devices[here, SHARE], full)
         takes = (schedule.devices[here, None] >> np.arange(there) & 1) * part[:, None]  # (tasks, devices)
-        fault = _above_capacity(takes, np.full((1, there), whole), schedule.start[here], 0 * here, schedule.end[here])
+        fault = _above_capacity(takes, np.full((1, there), full), schedule.start[here], 0 * here, schedule.end[here])
         if fault is not None:
             return fault.replace("server 0 is", f"a device of server {place} is")
     return None
@@ -132,10 +132,10 @@ def _after_phases(job: Ints, phase: Ints, over: Ints, eligible: Ints) -> None:
 def waited(jobs: Jobs, start: Ints, end: Ints, slots: int) -> int:
     """Return the waiting slots of all tasks (Little's law: queue)."""
     rows = min(int(np.searchsorted(jobs.arrival, slots)), len(jobs))
-    begun, leave = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
+    started, leave = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
     count = min(rows, len(start))
-    begun[:count], leave[:count] = start[:count], end[:count]
-    eligible = eligible_slots(jobs, begun, leave)
+    started[:count], leave[:count] = start[:count], end[:count]
+    eligible = eligible_slots(jobs, started, leave)
     waits = (eligible >= 0) & (eligible < slots)
-    until = np.where(begun >= 0, begun, slots)
+    until = np.where(started >= 0, started, slots)
     return int((until - eligible)[waits].sum())

@@ -85,9 +85,9 @@ def _with_key(key: str, plain: Any) -> dict[str, Any]:
         raise InputError("no object with names")
     if "workload" in plain:
         raise InputError("it has the numbers that --json writes; --certificate writes their proof")
-    for other, words in WRITTEN_BY.items():
+    for other, description in WRITTEN_BY.items():
         if key not in plain and other in plain:
-            raise InputError(f"it has the proof {words}")
+            raise InputError(f"it has the proof {description}")
     return plain
 
 

@@ -120,8 +120,8 @@ def _listed(columns: ConfigurationColumns, weights: Floats, prices: Floats) -> C
     """Return used and most valuable configurations in descending lexicographic order."""
     worth = np.where(weights > 0, np.inf, columns.counts @ prices)
     of_kind = [np.flatnonzero(columns.kind == kind) for kind in np.unique(columns.kind)]
-    kept = [rows[np.argsort(-worth[rows], kind="stable")[:LISTED]] for rows in of_kind]
-    rows = np.concatenate(kept)
+    best = [rows[np.argsort(-worth[rows], kind="stable")[:LISTED]] for rows in of_kind]
+    rows = np.concatenate(best)
     order = np.lexsort([*-columns.counts[rows].T[::-1], columns.kind[rows]])
     return ConfigurationColumns(columns.counts[rows][order], columns.kind[rows][order])
 

@@ -226,5 +226,5 @@ def _every_type(proof: Attained, law: SizeLaw, cells: Ints) -> Fraction:
     for configuration in proof.configurations:
         for j, count in configuration.held:
             places[j] += count * configuration.servers
-    shares, whole = law.shares(cells, len(proof.edges))
-    return min(Fraction(place * whole, share * proof.parts) for place, share in zip(places, shares, strict=True) if share)
+    shares, total = law.shares(cells, len(proof.edges))
+    return min(Fraction(place * total, share * proof.parts) for place, share in zip(places, shares, strict=True) if share)

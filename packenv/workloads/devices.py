@@ -51,8 +51,8 @@ def could_have(jobs: Jobs, servers: Servers, server: int) -> Bools:
     """Mark the tasks (n,) whose devices an empty server has."""
     if jobs.devices is None or servers.devices is None:
         return np.ones(len(jobs), np.bool_)
-    number, whole = int(servers.devices[server, HOW_MANY]), int(servers.devices[server, WHOLE])
-    enough = (jobs.devices[:, NUMBER] <= number) & (jobs.devices[:, SHARE] <= whole)
+    number, full = int(servers.devices[server, HOW_MANY]), int(servers.devices[server, WHOLE])
+    enough = (jobs.devices[:, NUMBER] <= number) & (jobs.devices[:, SHARE] <= full)
     return np.asarray(enough & accepted(jobs, servers, server))
 
 
@@ -84,10 +84,10 @@ def devices_in_words(servers: Servers) -> str:
     assert servers.devices is not None
     number, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
     counts = {name: int(number[model == k].sum()) for k, name in enumerate(servers.device_kinds)}
-    words = [f"{count:,} of {name}" for name, count in counts.items() if count]
+    parts = [f"{count:,} of {name}" for name, count in counts.items() if count]
     others = int(number[model == NO_MODEL].sum())
-    words += [f"{others:,} others" if words else f"{others:,}"] if others or not words else []
-    return ", ".join(words)
+    parts += [f"{others:,} others" if parts else f"{others:,}"] if others or not parts else []
+    return ", ".join(parts)
 
 
 class KindLoad(NamedTuple):

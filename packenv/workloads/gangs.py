@@ -65,9 +65,9 @@ def _most_alike(jobs: Jobs, servers: Servers, row: int) -> int:
     most = (servers.units[:, demand > 0] // demand[demand > 0]).min(axis=1, initial=MANY)
     if jobs.devices is not None and servers.devices is not None:
         number, share, kinds = jobs.devices[row].tolist()
-        there, whole, model = servers.devices.T
+        there, full, model = servers.devices.T
         if number:
-            most = np.minimum(most, np.where(there >= number, there * (whole // share if share else 1) // number, 0))
+            most = np.minimum(most, np.where(there >= number, there * (full // share if share else 1) // number, 0))
         most = np.where(_accepts(kinds, model), most, 0)
     return int(most.sum())
 
@@ -81,13 +81,13 @@ def _may_hold(jobs: Jobs, servers: Servers, rows: slice) -> bool:
     able = np.ones((len(demand), len(room)), np.bool_)
     if jobs.devices is not None and servers.devices is not None:
         number, share, kinds = jobs.devices[rows].T
-        there, whole, model = servers.devices.T
-        smallest, largest = int(whole[there > 0].min(initial=MANY)), int(whole.max())
+        there, full, model = servers.devices.T
+        smallest, largest = int(full[there > 0].min(initial=MANY)), int(full.max())
         # Shares of devices, and tasks that cannot share one, as two more amounts.
         alone = np.where((share == 0) | (2 * share > largest), number, 0)  # of these no two share a device
         demand = np.column_stack([demand, number * np.where(share > 0, share, smallest), alone])
-        room = np.column_stack([room, there * whole, there])
-        able = (number == 0)[:, None] | ((number[:, None] <= there) & (share[:, None] <= whole))
+        room = np.column_stack([room, there * full, there])
+        able = (number == 0)[:, None] | ((number[:, None] <= there) & (share[:, None] <= full))
         able &= np.array([_accepts(mask, model) for mask in kinds.tolist()])
     able &= (demand[:, None] <= room).all(axis=2)
     if not able.any(axis=1).all() or (demand.sum(axis=0) > room.sum(axis=0)).any():
@@ -158,11 +158,11 @@ def too_large_gang(jobs: Jobs, servers: Servers, row: int) -> str:
     return f"its gang of {tasks:,} tasks has no room on all {len(servers):,} servers together, even if they are empty"
 
 
-def in_whole_gangs(jobs: Jobs, kept: Bools) -> Bools:
+def in_whole_gangs(jobs: Jobs, chosen: Bools) -> Bools:
     """Mark the tasks (n,) whose whole gang is in `kept`."""
     assert jobs.gang is not None
     first = gang_spans(jobs.gang)[:, FIRST]
-    return np.asarray(~np.isin(first, first[~kept]))
+    return np.asarray(~np.isin(first, first[~chosen]))
 
 
 def which_fit(jobs: Jobs, servers: Servers) -> Bools:

@@ -27,8 +27,8 @@ class InService:
     def of(cls, rows: Iterable[tuple[Sequence[int], int, int]], resources: int) -> Self:
         """Build the table from demands in units, servers and remaining slots."""
         demand, server, remaining = zip(*rows, strict=True) if (rows := [*rows]) else ((), (), ())
-        whole = np.array(demand, np.int64).reshape(-1, resources)
-        return cls(whole, np.array(server, np.int64), np.array(remaining, np.int64))
+        demands = np.array(demand, np.int64).reshape(-1, resources)
+        return cls(demands, np.array(server, np.int64), np.array(remaining, np.int64))
 
     def __len__(self) -> int:
         return len(self.server)

@@ -38,8 +38,8 @@ def to_plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         unsaid = {field.name: field.metadata["unsaid"] for field in dataclasses.fields(value) if "unsaid" in field.metadata}
-        said = {name: to_plain(part) for name, part in parameters.items() if name not in unsaid or part != unsaid[name]}
-        return {"type": type(value).__name__, **said}
+        values = {name: to_plain(part) for name, part in parameters.items() if name not in unsaid or part != unsaid[name]}
+        return {"type": type(value).__name__, **values}
     if isinstance(value, (tuple, list)):
         return [to_plain(item) for item in value]
     if isinstance(value, float) and math.isinf(value):

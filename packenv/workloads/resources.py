@@ -98,9 +98,9 @@ def unlike_units(names: Sequence[str], most: NDArray[np.float64], servers: Serve
             continue
         changed = servers.capacity * np.where(np.arange(len(names)) == r, factor, 1.0)
         text = str(replace(servers, capacity=changed))
-        such = f": `servers` {text}?" if len(text) <= MOST_LETTERS else ""
+        suggestion = f": `servers` {text}?" if len(text) <= MOST_LETTERS else ""
         amounts = f"a task needs up to {amount_text(most[r])}, and a server has {amount_text(capacity[r])}"
-        return f"{names[r]} of tasks and of servers look like other units, as {amounts}{such}"
+        return f"{names[r]} of tasks and of servers look like other units, as {amounts}{suggestion}"
     return None
 
 

@@ -99,8 +99,8 @@ class Servers:
             return [""] * len(self)
         names = [*self.device_kinds, ""]  # NO_MODEL is the last
         return [
-            f"@{'' if number == UNKNOWN else f'{number}*'}{names[model]}{'' if whole == MILLI else f'/{whole}'}"
-            for number, whole, model in self.devices.tolist()
+            f"@{'' if number == UNKNOWN else f'{number}*'}{names[model]}{'' if full == MILLI else f'/{full}'}"
+            for number, full, model in self.devices.tolist()
         ]
 
     def __repr__(self) -> str:
@@ -160,8 +160,8 @@ class Servers:
         if len(kind) > 1:
             raise ArgumentError(f"`add` {text}: leave out the number, which is the answer: {str(kind).partition('x')[2]}")
         if kind.D != self.D:
-            such = str(self.only([0])).partition("x")[2]
-            raise ArgumentError(f"`add` {text}: of each resource a server has a capacity, such as {such}")
+            example = str(self.only([0])).partition("x")[2]
+            raise ArgumentError(f"`add` {text}: of each resource a server has a capacity, such as {example}")
         # Merge the names of device kinds, and renumber the models.
         names = (*self.device_kinds, *kind.device_kinds)
         if self.devices is None and kind.devices is None:
@@ -349,8 +349,8 @@ def _of_resources(header: list[str], names: tuple[str, ...], amounts: list[int])
     """Find each resource's column, by name or words like cores."""
     headings, known = [heading.lower() for heading in header], []
     for name in names:
-        words = HEADINGS.get(name, re.escape(name))
-        alike = [n for n in amounts if re.search(words, headings[n])]
+        pattern = HEADINGS.get(name, re.escape(name))
+        alike = [n for n in amounts if re.search(pattern, headings[n])]
         known.append([headings.index(name.lower())] if name.lower() in headings else alike)
     if all(len(columns) == 1 for columns in known) and len({columns[0] for columns in known}) == len(names):
         return [column for (column,) in known]

@@ -108,12 +108,12 @@ class Workload(Showable):
         began: float = 0.0,
     ) -> None:
         # The tasks: laws, or a table, perhaps the first of many.
-        kept = tuple(sizes) if isinstance(sizes, Sequence) else sizes
+        laws = tuple(sizes) if isinstance(sizes, Sequence) else sizes
         table = jobs if jobs is None or isinstance(jobs, Jobs) else jobs(0)
         draw = None if table is jobs else jobs
         rates = [(key, value) for key, value in zip(INTENSITIES, (load, intensity, rate), strict=True) if value is not None]
-        check_parts(kept, service, table, [key for key, _ in rates])
-        demand: Any = kept if table is None else table
+        check_parts(laws, service, table, [key for key, _ in rates])
+        demand: Any = laws if table is None else table
         # The servers, and the table in their units.
         cluster = as_servers(servers, demands.resources_of(demand), None if resources is None else tuple(resources))
         if table is not None and table.resources == cluster.D:
@@ -123,7 +123,7 @@ class Workload(Showable):
         set_fields(
             self,
             servers=cluster,
-            sizes=kept,
+            sizes=laws,
             service=service,
             arrivals=Poisson() if arrivals is None else arrivals,
             given=(rates[0][0], positive(rates[0][0], rates[0][1])) if rates else None,
@@ -151,8 +151,8 @@ class Workload(Showable):
         """Return a few lines for people: names and texts."""
         kinds, counts = np.unique(self.servers.capacity, axis=0, return_counts=True)
         few = [f"{count:,} of {' : '.join(f'{amount:g}' for amount in kind)}" for kind, count in zip(kinds, counts, strict=True)]
-        shown = ", ".join(few) if len(few) <= MOST_KINDS else f"{len(self.servers):,} of {len(few):,} kinds"
-        facts = [("servers", shown + (f" ({' : '.join(self.resources)})" if self.resources else ""))]
+        servers_text = ", ".join(few) if len(few) <= MOST_KINDS else f"{len(self.servers):,} of {len(few):,} kinds"
+        facts = [("servers", servers_text + (f" ({' : '.join(self.resources)})" if self.resources else ""))]
         if self.has_devices:
             facts.append(("devices", shortened(devices_in_words(self.servers))))
         if self.jobs is not None and self.jobs.gang is not None:
@@ -223,7 +223,7 @@ class Workload(Showable):
         It is for "arrow", "pandas" or "polars". Columns are those of traces in slots: arrival, size (or one per resource),
         service, and the table's other columns. Raises InputError for a library that is not installed.
         """
-        from packenv.workloads.traces.convert import table_of
+        from packenv.workloads.traces.read import table_of
 
         jobs = self.at(seed).jobs
         return form("frame")(table_of(jobs if jobs is not None else self.jobs_table(seed, tasks), self.resources), library)
@@ -405,17 +405,17 @@ class Workload(Showable):
         """Replace `intensity` or `rate` by a spread table, from seed 0."""
         if changes.get("load") is not None:
             raise InputError(f"{self.name} is a table: give its intensity or rate in place of a load")
-        given = [(key, value) for key, value in (("intensity", intensity), ("rate", rate)) if value is not None]
-        if not given:
+        rates = [(key, value) for key, value in (("intensity", intensity), ("rate", rate)) if value is not None]
+        if not rates:
             return changes
-        if len(given) > 1:
+        if len(rates) > 1:
             raise InputError("give one of intensity and rate, not both")
-        wanted = positive(*given[0])
+        target = positive(*rates[0])
         assert self.jobs is not None
         if self.jobs.arrival[-1] == 0:
             raise InputError(f"{self.name}: all tasks arrive in slot 0, so their rate cannot change")
         servers = self.with_(servers=changes["servers"]) if changes.get("servers") is not None else self
-        times = (servers.intensity if rate is None else self.rate) / wanted
+        times = (servers.intensity if rate is None else self.rate) / target
         return changes | {"jobs": spread(self.jobs, times) if self.draw is None else spread_draw(self.draw, times)}
 
     def _with_devices(self, servers: Servers) -> Servers:

@@ -189,9 +189,9 @@ def slurm_notes(recorded: Trace, servers: Any) -> list[str]:
 def _not_modelled(recorded: Trace) -> list[str]:
     if not recorded.not_modelled:
         return []
-    kept = recorded.kept()[0]
+    usable = recorded.kept()[0]
     rows = np.arange(len(recorded)) if recorded.rows is None else recorded.rows
-    number_of = {name: len(np.unique(rows[asks & kept])) for name, asks in recorded.not_modelled.items()}
+    number_of = {name: len(np.unique(rows[asks & usable])) for name, asks in recorded.not_modelled.items()}
     counts = [f"{name} of {counted(number, 'job')}" for name, number in number_of.items() if number]
     return [f"not modelled: {listed(counts)}"] if counts else []
 
@@ -210,9 +210,13 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
     # Suggest shares in place of numbers of processors.
     in_file = np.where(servers.capacity >= GI, servers.capacity / GI, servers.capacity)
     shares = replace(servers, capacity=in_file / np.array([*machine.values()]))
-    whole = " and ".join(f"{amount:,.4g} {'processors' if name == 'cpu' else 'GiB ' + name}" for name, amount in machine.items())
+    machine_text = " and ".join(
+        f"{amount:,.4g} {'processors' if name == 'cpu' else 'GiB ' + name}" for name, amount in machine.items()
+    )
     text = spec if isinstance(spec, str) else str(servers)
-    problem = f"`servers` {text}: capacities are shares of the log's machine, {whole}; these are {total:,.4g} such machines"
+    problem = (
+        f"`servers` {text}: capacities are shares of the log's machine, {machine_text}; these are {total:,.4g} such machines"
+    )
     if shares.capacity[:, cpu].max() > 1:
         raise ArgumentError(problem)
     advice = f": servers of {most:,.10g} processors are `servers` {shares}"
@@ -258,11 +262,11 @@ def _share_of_work(jobs: Jobs, some: Bools) -> float:
     return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
 
 
-def _left_out(jobs: Jobs, servers: Servers, fits: Bools, each: Bools) -> dict[str, int]:
+def _left_out(jobs: Jobs, servers: Servers, fits: Bools, alone: Bools) -> dict[str, int]:
     unknown = unknown_kinds(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
-    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~each & ~unknown).sum())}
-    reasons[GANG_TOO_LARGE] = int((each & ~fits).sum())
+    reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~alone & ~unknown).sum())}
+    reasons[GANG_TOO_LARGE] = int((alone & ~fits).sum())
     return {reason: count for reason, count in reasons.items() if count}
 
 
@@ -299,8 +303,8 @@ def example_servers(recorded: Trace, sizes: Sizes, servers: Servers | None = Non
     number, and their capacities where these are enough.
     """
     timed = recorded.timed()
-    kept = timed.kept()[0]
-    demand, duration, submit = np.nan_to_num(timed.demand[kept]), timed.duration[kept], timed.submit[kept]
+    usable = timed.kept()[0]
+    demand, duration, submit = np.nan_to_num(timed.demand[usable]), timed.duration[usable], timed.submit[usable]
     demand = demand.max(axis=1, keepdims=True) if sizes == "max" else demand
     names = timed.resources if sizes == "all" else ("size",)
     most = demand.max(axis=0, initial=0.0)
@@ -334,11 +338,11 @@ def _too_small(recorded: Trace, jobs: Jobs, servers: Servers, fits: Bools, sizes
     others = f", and so it is with {int((~fits).sum()):,} of {len(fits):,} tasks" if len(fits) > 1 else ""
     remedy = {"servers": example_servers(recorded, sizes, servers)}
     remedy |= {"resources": ",".join(recorded.resources)} if sizes == "all" else {}
-    such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
+    suggestion = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
     problem = f"{recorded.where(row)}: a demand of {demand} fits in no server; the largest has {largest}{others}"
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
         return ArgumentError(f"{problem}: {foreign}")
-    return ArgumentError(problem, f": give a capacity for each resource, such as {such}", remedy)
+    return ArgumentError(problem, f": give a capacity for each resource, such as {suggestion}", remedy)
 
 
 def _round_up(amount: float) -> float:

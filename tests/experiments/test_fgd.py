@@ -164,7 +164,7 @@ def test_the_study(tmp_path: Path) -> None:
     finding = figure.reproduce(Settings(quick=True, folder=str(FOLDER)))
     shown = {claim.claim: claim.shown for claim in finding.claims}
     assert shown["FGD allocates most at 130 %, Random least"]
-    assert shown["no policy allocates more than the linear program says is possible"]
+    assert shown["no policy allocates more than the linear program allows"]
     finding.save_picture(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
 

@@ -57,7 +57,7 @@ def test_curves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reproduce(tmp_path, "price-fig8", "--seeds", 10)
     out = capsys.readouterr().out
     assert "shown      price, welfare 0.1: the shortest makespan: " in out
-    assert "not shown  price, welfare 0.1: the shortest makespan, beside those that the paper leaves out: " in out
+    assert "not shown  price, welfare 0.1: the shortest makespan, also against those that the paper leaves out: " in out
     gain = {(row["difference"], row["made"]): float(row["slots"]) for row in rows(tmp_path / "price-fig8_gain.csv")}
     for first, second in (("not blocking", "the order by price"), ("the order by price", "not blocking")):
         assert gain[first, "first"] + gain[second, "second"] == pytest.approx(gain["both", "together"])

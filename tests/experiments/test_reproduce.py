@@ -17,7 +17,6 @@ from PIL import Image
 import packenv
 from experiments.finding import Claim, Finding, write_finding
 from experiments.random_requirements import fig3, fig4
-from packenv.cli import checkout
 from packenv.cli.main import cli, main
 from packenv.cli.options.every_command import Context
 from packenv.units import UNIT
@@ -136,7 +135,7 @@ def test_fitted_workload_and_given_servers(tmp_path: Path, capsys: pytest.Captur
     reproduce("fig5", "--slots", 2592, "--seeds", 1, "--servers", 1000, "--out", tmp_path, "--processes", 1)
     out = capsys.readouterr().out
     assert "google2011-like, 2,000 tasks" in out and "1000 servers" in out
-    assert "not shown  fitted: at high β" in out and "cannot be said: queues of 0" in out  # nothing ever waits
+    assert "not shown  fitted: at high β" in out and "not known: queues of 0" in out  # nothing ever waits
     assert {float(row["mean_queue"]) for row in rows(tmp_path / "fig5.csv")} == {0.0}
 
 
@@ -177,7 +176,7 @@ def test_without_a_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     """As packenv is installed: one line, and nothing when a shell asks for completions."""
-    monkeypatch.setattr(checkout, "ROOT", tmp_path)
+    monkeypatch.setattr("packenv.cli.main.CHECKOUT", tmp_path)
     with pytest.raises(SystemExit) as left:
         main([*command])
     out, err = capsys.readouterr()

@@ -114,7 +114,7 @@ def test_the_study(tmp_path: Path) -> None:
     shown = {claim.claim: claim.shown for claim in finding.claims}
     few = {
         "all windows decide more of them",
-        "a search that knows all jobs beforehand is below the best order, kept and with EASY",
+        "a search that knows all jobs in advance is below the best order, without backfilling and with EASY",
         "Lublin-2: agent:batch, trained on no log, has at most the mean slowdown of the best order with EASY",
     }
     assert not any(shown.pop(claim) for claim in few)  # a quick look has too few windows for these

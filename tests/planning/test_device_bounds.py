@@ -74,7 +74,7 @@ def test_mixes_against_every_placement(seed: int) -> None:
     mixes = sorted(itertools.product(range(len(instance.tasks) + 1), repeat=2), key=kinds.total)
     least = next(kinds.total(mix) for mix in mixes if run_together(servers_of(instance, mix), instance.tasks))
     bound = least_cost(workload, AT_ONCE, kinds, 0.001, 1.0)
-    assert bound.value <= bound.whole <= least and bound.whole >= least / 2
+    assert bound.value <= bound.of_integers <= least and bound.of_integers >= least / 2
 
 
 def test_shares_by_hand() -> None:
@@ -88,4 +88,4 @@ def test_a_server_of_many_small_tasks() -> None:
     """Tasks that need nearly nothing of a resource of which machines have much: its area is counted, not every sum of theirs."""
     types = Kinds(("0.5:2000:0.25@T4", "0.5:2000:0.125@T4"), (Fraction(1), Fraction("0.3")))
     workload = packenv.workload(str(CASES / "gpu-shares-pods.csv"), servers=types.one_of_each, slot_seconds=1)
-    assert least_cost(workload, AT_ONCE, types, 0.001, 1.0).whole == Fraction("0.9")
+    assert least_cost(workload, AT_ONCE, types, 0.001, 1.0).of_integers == Fraction("0.9")

@@ -139,7 +139,7 @@ def test_mixes(seed: int) -> None:
         mix for mix in mixes if some_schedule(instance.tasks, servers_of(instance, [0] * mix[0] + [1] * mix[1]), goal)
     )
     bound = least_cost(workload, [goal], kinds, 0.001, 2.0)
-    assert max(bound.value, bound.whole) <= kinds.total(cheapest)
+    assert max(bound.value, bound.of_integers) <= kinds.total(cheapest)
     for counts in itertools.product(range(6), repeat=2):
         if not bound.rows.admit(counts):
             assert not some_schedule(instance.tasks, servers_of(instance, [0] * counts[0] + [1] * counts[1]), goal)

@@ -58,7 +58,7 @@ def test_against_every_mix(seed: int, types: str) -> None:
             if goal.met(goal.value(result)):
                 costs[counts] = kinds.total(counts)
     assert costs[plan.at.counts] == plan.at.cost and plan.at.trial.meets
-    assert bound.value <= bound.whole <= min(costs.values())
+    assert bound.value <= bound.of_integers <= min(costs.values())
     assert plan.at.cost <= min(costs.values()) * Fraction(11, 10)
     assert all(less is None or not less.trial.meets for less in plan.dropped)
 
@@ -82,7 +82,7 @@ def test_by_hand() -> None:
     plan, kinds, _, bound = planned(jobs, "1=1,2=1.9", "p99 wait <= 0")
     assert kinds.as_servers(plan.at.counts) == "1x1,2x2" and plan.at.cost == Fraction("4.8")
     assert bound.value == pytest.approx(12 / 5 * 1.9, rel=1e-3)
-    assert bound.whole == plan.at.cost
+    assert bound.of_integers == plan.at.cost
     assert [less is not None and less.trial.meets for less in plan.dropped] == [False, False]
 
 
@@ -104,7 +104,7 @@ def test_kinds_that_some_tasks_need() -> None:
     jobs = Jobs.of([0, 1, 1], [[0.9, 0.9], [0.5, 0.1], [0.5, 0.1]], [10] * 3)
     plan, kinds, _, bound = planned(jobs, "1:1=9,1:0.2=1", "p99 wait <= 0")
     assert kinds.as_servers(plan.at.counts) == "1x1:1,1x1:0.2"
-    assert bound.value <= bound.whole == plan.at.cost == 10
+    assert bound.value <= bound.of_integers == plan.at.cost == 10
 
 
 def test_a_proof_is_checked_apart_from_the_solver() -> None:

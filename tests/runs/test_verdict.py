@@ -211,6 +211,14 @@ def test_standard_input(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPat
     assert "stable" in capsys.readouterr().out
 
 
+def test_errors_name_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    standard_input.cache_clear()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"submit_time_s,start_time_s\n0,0\n5,4\n")))
+    with pytest.raises(SystemExit):
+        main(["verdict", "-"])
+    assert capsys.readouterr().err == "packenv: standard input: row 2: it starts before it arrives\n"
+
+
 def test_closed_loops_of_benchmarks(tmp_path: Path) -> None:
     times = log(0.6, 400)
     for path in (vllm(tmp_path / "v.json", times, max_concurrency=16), guidellm(tmp_path / "g.json", times, kind="concurrent")):
@@ -244,6 +252,7 @@ def test_bad_files(tmp_path: Path) -> None:
     for path, problem in (
         (only, "column start_time_s or end_time_s is missing"),
         (backwards, "row 1: it ends before it starts"),
+        (table(tmp_path / "theirs.csv", times, "a,b,c"), "column submit_time_s is missing"),
         (no_json, "the JSON has no start_times"),
         (wrong, "not as the benchmark writes it"),
         (tmp_path / "none.csv", "no such file"),

@@ -56,7 +56,9 @@ class Decimal(click.ParamType):  # type: ignore[type-arg]
         try:
             return read_number(value)
         except InputError as problem:
-            pictures = param is not None and ctx is not None and any("--plot-width" in each.opts for each in ctx.command.params)
+            pictures = (
+                param is not None and ctx is not None and any("--plot-width" in option.opts for option in ctx.command.params)
+            )
             hint = "; a picture's width is --plot-width" if pictures and param is not None and param.name == "width" else ""
             if param is not None and param.name in INTENSITIES and "," in value:
                 hint = f"; {ONE_INTENSITY}"
@@ -86,14 +88,14 @@ class Context(click.Context):
     formatter_class = HelpFormatter
 
 
-def refuse_repeated(command: click.Command, ctx: click.Context, words: Iterable[str]) -> None:
+def refuse_repeated(command: click.Command, ctx: click.Context, arguments: Iterable[str]) -> None:
     """Raise InputError for a repeated option that takes one value.
 
     Click would drop all but the last.
     """
-    _, _, given = command.make_parser(ctx).parse_args(args=[*words])
+    _, _, parsed = command.make_parser(ctx).parse_args(args=[*arguments])
     for param in command.params:
-        times = given.count(param)
+        times = parsed.count(param)
         if isinstance(param, click.Option) and times > 1 and not (param.multiple or param.count):
             raise InputError(f"{param.opts[0]}: given {times} times; give it once")
 

@@ -72,7 +72,7 @@ def _working_command(
     mended = _mended(options, servers, error)
     if mended is None:
         return None
-    words = [*context.find_root().obj]
+    arguments = [*context.find_root().obj]
     # The sides of a comparison are replaced, options added at the end.
     mended_sides = None
     if sides and "servers" in mended:
@@ -81,13 +81,13 @@ def _working_command(
             return None
     for name, value in mended.items():
         flag = f"--{name.replace('_', '-')}"
-        while flag in words:
-            at = words.index(flag)
-            del words[at : at + 2]
-        words = [word for word in words if not word.startswith(f"{flag}=")] + [flag, value]
-    typed = _replaced(words, sides, mended_sides) if sides and mended_sides else [words]
-    found = next((each for each in typed if _is_understood(context, each, mended_sides)), None)
-    return None if found is None else shlex.join(["packenv", *found])
+        while flag in arguments:
+            at = arguments.index(flag)
+            del arguments[at : at + 2]
+        arguments = [word for word in arguments if not word.startswith(f"{flag}=")] + [flag, value]
+    typed = _replaced(arguments, sides, mended_sides) if sides and mended_sides else [arguments]
+    command = next((candidate for candidate in typed if _is_understood(context, candidate, mended_sides)), None)
+    return None if command is None else shlex.join(["packenv", *command])
 
 
 def _mended(options: WorkloadOptions, servers: str | None, error: ArgumentError | None = None) -> dict[str, Any] | None:
@@ -116,8 +116,8 @@ def _of_the_same_kind(sides: tuple[str, str], second: str) -> tuple[str, str] | 
 
     None if the sides do not have one kind.
     """
-    (few, _, one), (_, _, other) = (side.partition("x") for side in sides)
-    return (f"{few}x{second.partition('x')[2]}", second) if few.isdigit() and one == other else None
+    (few, _, kind), (_, _, other) = (side.partition("x") for side in sides)
+    return (f"{few}x{second.partition('x')[2]}", second) if few.isdigit() and kind == other else None
 
 
 def _is_workload(options: WorkloadOptions, servers: str | None) -> bool:
@@ -128,22 +128,22 @@ def _is_workload(options: WorkloadOptions, servers: str | None) -> bool:
     return True
 
 
-def _replaced(words: list[str], sides: tuple[str, str], by: tuple[str, str]) -> Iterator[list[str]]:
+def _replaced(arguments: list[str], sides: tuple[str, str], by: tuple[str, str]) -> Iterator[list[str]]:
     """Yield the words with each pair replaced that may be the two sides.
 
     Equal words may be values of options too.
     """
-    for i, first in enumerate(words):
-        for j, second in enumerate(words[i + 1 :], i + 1):
+    for i, first in enumerate(arguments):
+        for j, second in enumerate(arguments[i + 1 :], i + 1):
             if (first, second) == sides:
-                yield [*words[:i], by[0], *words[i + 1 : j], by[1], *words[j + 1 :]]
+                yield [*arguments[:i], by[0], *arguments[i + 1 : j], by[1], *arguments[j + 1 :]]
 
 
-def _is_understood(context: click.Context, words: list[str], sides: tuple[str, str] | None) -> bool:
+def _is_understood(context: click.Context, arguments: list[str], sides: tuple[str, str] | None) -> bool:
     """Return whether the command accepts the words, with these two sides."""
     names = context.command_path.split()[1:]  # `trace profile`
     try:
-        params = context.command.make_context(context.info_name, words[len(names) :], parent=context.parent).params
+        params = context.command.make_context(context.info_name, arguments[len(names) :], parent=context.parent).params
     except (InputError, click.ClickException):
         return False
     return sides is None or (params.get("first"), params.get("second")) == sides
@@ -222,8 +222,8 @@ def random_workload(options: WorkloadOptions, refusal: str) -> Workload:
     name = Path(str(options.source)).name if workload is None else workload.name
     named = {key: value for key in ("servers", "resources") if (value := getattr(options, key)) is not None}
     named |= _mended(options, None) or {}
-    words = [word for key, value in named.items() for word in (f"--{key.replace('_', '-')}", value)]
-    command = shlex.join(["packenv", "optimum", str(options.source), *words, "--objective", "completion"])
+    arguments = [word for key, value in named.items() for word in (f"--{key.replace('_', '-')}", value)]
+    command = shlex.join(["packenv", "optimum", str(options.source), *arguments, "--objective", "completion"])
     raise InputError(f"{name}: {refusal}; for a table, this command bounds the mean completion time: {command}")
 
 
@@ -307,8 +307,10 @@ def print_workload(
         highlight=False,
     )
     if workload.has_gangs and not begins_busy(workload):  # the notes of those name them
-        words = "each job is one" if workload.jobs is None or workload.jobs.gang is None else gangs_in_words(workload.jobs.gang)
-        console.print(f"gangs, whose tasks start together: {words}", highlight=False)
+        sizes_text = (
+            "each job is one" if workload.jobs is None or workload.jobs.gang is None else gangs_in_words(workload.jobs.gang)
+        )
+        console.print(f"gangs, whose tasks start together: {sizes_text}", highlight=False)
     if workload.rho is not None and backlog is None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
     for line in (*workload.provenance.notes, *left_out_lines(dropped)):

@@ -95,7 +95,7 @@ def one_of(option: str, value: Any, choices: tuple[Any, ...]) -> int:
     return choices.index(value)
 
 
-def whole(option: str, value: Any, low: int, high: int) -> None:
+def check_integer(option: str, value: Any, low: int, high: int) -> None:
     """Raise InputError unless an integer from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise InputError(f"{option} must be a whole number from {low} to {high}, not {value!r}")

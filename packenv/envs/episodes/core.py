@@ -407,7 +407,7 @@ class Core:
 
     def _arguments_of_states(self) -> dict[str, Any]:
         """Return the arguments that a restored state must share."""
-        options, begun, warm = self.options, self.initial, self.warm
+        options, initial, warm = self.options, self.initial, self.warm
         names = ("horizon", "waiting_limit", "jobs", "observation", "window", "types", "invalid", "guard_limit")
         return {
             "workload": self.workload.name,
@@ -419,9 +419,9 @@ class Core:
             "guard": None if options.guard is None else label_of(options.guard),
             "baseline": label_of(options.baseline) if self.baselines else None,
             "start": [
-                begun.demand.tolist(),
-                begun.server.tolist(),
-                begun.remaining.tolist(),
+                initial.demand.tolist(),
+                initial.server.tolist(),
+                initial.remaining.tolist(),
                 warm and (label_of(warm.policy), warm.slots),
             ],
             "load, intensity or rate": self.rates,

@@ -113,7 +113,7 @@ class PackVecEnv(VecEnv):
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Set load, intensity or rate for the next reset (InputError)."""
         of_rows = options if isinstance(options, list) else [options or {}] * self.num_envs
-        if len(of_rows) != self.num_envs or any(each != of_rows[0] for each in of_rows):
+        if len(of_rows) != self.num_envs or any(of_row != of_rows[0] for of_row in of_rows):
             raise InputError("rows of a batch share their options: give the same to all")
         check_reset(of_rows[0])
         super().set_options(of_rows)

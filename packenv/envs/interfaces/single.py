@@ -60,7 +60,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         try:
             chosen = operator.index(action)
         except TypeError:
-            chosen = self._whole(action)
+            chosen = self._integer(action)
         if not 0 <= chosen <= self._last:
             raise InputError(f"action {chosen} is out of range: 0 to {self._last}")
         if self._over:
@@ -119,7 +119,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         return observed
 
     @staticmethod
-    def _whole(action: Any) -> int:
+    def _integer(action: Any) -> int:
         if isinstance(action, np.ndarray) and action.size == 1 and action.dtype.kind in "iu":
             return int(action.item())
         raise InputError(f"action must be a whole number, not {action!r}")
@@ -146,7 +146,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             self._bind()
             self._over = False  # also of an episode without a decision: its first step ends it
         if self.render_mode is not None:
-            self._watch(anew=True)
+            self._watch(restarted=True)
         info = self._info(Passage._make(self._passage.item())._replace(**NOTHING_YET))
         if core.options.reward_terms:
             info["reward_terms"] = dict.fromkeys(core.terms(core.passage), 0.0)
@@ -196,9 +196,9 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
             return None
         return self._watching().show(self.core, 0)
 
-    def _watch(self, anew: bool = False) -> None:
+    def _watch(self, restarted: bool = False) -> None:
         viewer = self._watching()
-        if anew:
+        if restarted:
             viewer.forget()
         if self.render_mode == "human":
             viewer.show(self.core, 0)

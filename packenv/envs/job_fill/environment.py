@@ -63,7 +63,7 @@ from packenv.cluster.whole_jobs.remaining_work import work_left
 from packenv.cluster.whole_jobs.state import EVERYWHERE, nearest_task, note_slot, start_of_group
 from packenv.compiled.decorators import apart, compiled
 from packenv.envs.core.between_decisions import pass_over, reopen_passed
-from packenv.envs.core.definition import Definition, Layout, Sizes, one_of, whole
+from packenv.envs.core.definition import Definition, Layout, Sizes, check_integer, one_of
 from packenv.envs.core.state import DECIDING, WAITING, Batch
 from packenv.envs.core.step import acts, begins, observes
 from packenv.envs.job_fill.describe import describe_cluster, describe_groups
@@ -216,7 +216,7 @@ def layout(
     if not options.describes_actions:
         raise InputError(f"JobFill has the observations 'actions' and 'normalized', not {options.observation!r}")
     if choices is not None:
-        whole("choices", choices, 2, sizes.window)
+        check_integer("choices", choices, 2, sizes.window)
     actions = (choices or sizes.window) + 1
     return Layout(
         rules=JobFillRules(one_of("passing", passing, (False, True)), one_of("ask", ask, ASKED), choices or 0),

@@ -94,8 +94,8 @@ def columns_of(jobs: Jobs) -> list[str]:
 
 def assumptions(jobs: Jobs, known: Collection[str] = tuple(ASSUMED)) -> str | None:
     """Return which `known` columns are missing and assumed, or None."""
-    own = columns_of(jobs)
-    absent = [column for column in ASSUMED if column in known and column not in own]
+    columns = columns_of(jobs)
+    absent = [column for column in ASSUMED if column in known and column not in columns]
     if not absent:
         return None
     return f"no column {', '.join(absent)}: {'; '.join(ASSUMED[column] for column in absent)}"

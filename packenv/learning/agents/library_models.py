@@ -65,10 +65,10 @@ def normalizers_of(model: Any, core: Core) -> list[Any]:
     held = getattr(env, "core", None)
     if isinstance(held, Core):
         _check_options(held, core)
-    shown = observation_space(core.layout, core.sizes, core.options, core.workload)
+    space = observation_space(core.layout, core.sizes, core.options, core.workload)
     shape = getattr(getattr(model, "observation_space", None), "shape", None)
-    if shape and shown.shape and shape != shown.shape:
-        options = f"{core.definition.name} with these options shows {shown.shape}"
+    if shape and space.shape and shape != space.shape:
+        options = f"{core.definition.name} with these options shows {space.shape}"
         raise InputError(f"the model was trained on observations of the shape {shape}, and {options}")
     return normalizers[::-1]
 
@@ -144,9 +144,9 @@ def save_model(model: Any, path: str | Path, environment: str, **options: Any) -
     normalizers = normalizers_of(model, core)
     if len(normalizers) > 1:
         raise InputError("a model is saved with the statistics of one VecNormalize, not of several")
-    for each in normalizers:
-        scale = 1 / np.sqrt(each.obs_rms.var + each.epsilon)
-        weights |= {"seen.mean": each.obs_rms.mean, "seen.scale": scale, "seen.most": np.array([each.clip_obs])}
+    for normalizer in normalizers:
+        scale = 1 / np.sqrt(normalizer.obs_rms.var + normalizer.epsilon)
+        weights |= {"seen.mean": normalizer.obs_rms.mean, "seen.scale": scale, "seen.most": np.array([normalizer.clip_obs])}
     network = f"{core.options.observation}-{activation}" + ("" if masked else UNMASKED)
     if network not in FROM_WEIGHTS:
         raise InputError(f"a model is saved if its activation is tanh or relu, not {activation}")

@@ -16,7 +16,7 @@ from packenv.learning.settings import EVOLUTION, Settings
 from packenv.units import UNIT
 
 
-def agent_metadata(settings: Settings, command: str, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
+def agent_metadata(settings: Settings, command: str, samples: int, rule: str, measured: dict[str, float]) -> dict[str, Any]:
     """Return the JSON for an agent trained with these settings.
 
     samples   number of samples after which it had these weights
@@ -40,10 +40,10 @@ def agent_metadata(settings: Settings, command: str, samples: int, kept: str, me
     observed = SavedAgent(settings.environment, acts, {}).layout(np.full((1, 1), UNIT)).observed
     acts["network"]["context"] = observed.get("context", (0,))[0]  # where features of actions end that are added later
     trained = {"algorithm": EVOLUTION, "samples": samples, "measured": measured}
-    return acts | origin(settings, command, kept) | trained | {"reward": None if compares_queues else settings.reward}
+    return acts | origin(settings, command, rule) | trained | {"reward": None if compares_queues else settings.reward}
 
 
-def origin(settings: Settings, command: str, kept: str) -> dict[str, Any]:
+def origin(settings: Settings, command: str, rule: str) -> dict[str, Any]:
     """Return an agent's workload, training command and version."""
     record = settings.record()
     return {
@@ -52,7 +52,7 @@ def origin(settings: Settings, command: str, kept: str) -> dict[str, Any]:
         "reward": settings.reward,
         "command": command,
         "seed": settings.seed,
-        "kept": kept,
+        "kept": rule,
         "version": _version(),
         "commit": _commit(),
     }

@@ -65,8 +65,8 @@ class LoadEvaluation:
 def as_measured(comparisons: list[LoadComparison], by: Objective, against: str) -> dict[str, float]:
     """Return the comparisons as finite numbers by name."""
     values = {f"{by} ratio to {against}": overall(comparisons)}
-    values |= {f"{by} ratio to {against} at {each.label}": each.ratio for each in comparisons}
-    values |= {f"{by} at {each.label}": each.agent for each in comparisons}
+    values |= {f"{by} ratio to {against} at {comparison.label}": comparison.ratio for comparison in comparisons}
+    values |= {f"{by} at {comparison.label}": comparison.agent for comparison in comparisons}
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 

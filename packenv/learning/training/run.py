@@ -125,8 +125,8 @@ class TrainingRun:
         self.measured = as_measured(compared, by, self.plan.against)
         if score < self.best_score:
             self.best, self.best_score, self.best_at, self.best_measured = weights, score, samples, self.measured
-        shown = self.measured | self.evaluation.bounds()
-        self.log.scalars({f"evaluation/{name}": value for name, value in shown.items()}, samples)
+        shown_values = self.measured | self.evaluation.bounds()
+        self.log.scalars({f"evaluation/{name}": value for name, value in shown_values.items()}, samples)
         self.log.flush()
         text = ", ".join(f"{comparison.agent:.3g} ({comparison.ratio:.3f}) at {comparison.label}" for comparison in compared)
         self.progress.say(f"{samples:,} samples: {by} (ratio to {self.plan.against}) {text}")
@@ -135,10 +135,10 @@ class TrainingRun:
         """Find and show the supported fraction of ρ*, coarsely."""
         samples = self.learner.samples
         workload = next(iter(self.evaluation.workloads.values()))
-        shown = lambda: self.progress.reach(samples)  # noqa: E731
-        low, high = supported(workload, self.agent(self.learner.weights), shown)
+        report = lambda: self.progress.reach(samples)  # noqa: E731
+        low, high = supported(workload, self.agent(self.learner.weights), report)
         if not self.references:
-            fractions = {name: supported(workload, name, shown)[0] for name in PROVEN}
+            fractions = {name: supported(workload, name, report)[0] for name in PROVEN}
             best = max(fractions, key=lambda name: fractions[name])
             self.references = {f"judge/{best}, lower end": fractions[best]} | GUARANTEES
             self.log.supported_fraction_chart([f"judge/{best}, lower end"])
@@ -163,8 +163,8 @@ class TrainingRun:
             self.progress.say(f"no checkpoint: {error}")
         self.log.flush()
 
-    def about(self, samples: int, kept: str, measured: dict[str, float]) -> dict[str, Any]:
-        return agent_metadata(self.settings, self.plan.command, samples, kept, measured)
+    def about(self, samples: int, rule: str, measured: dict[str, float]) -> dict[str, Any]:
+        return agent_metadata(self.settings, self.plan.command, samples, rule, measured)
 
     def agent(self, weights: Weights) -> SavedAgent:
         return SavedAgent(self.plan.folder.name, self.about(self.learner.samples, "last", {}), weights)

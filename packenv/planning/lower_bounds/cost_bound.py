@@ -47,14 +47,14 @@ class Rows(NamedTuple):
 class CostBound(NamedTuple):
     """No mix costs less than `value`.
 
-    proof  None if the bound only uses that each task must fit some machine
-    whole  no mix of whole machines costs less: all cheaper ones violate a row
+    proof        None if the bound only uses that each task must fit some machine
+    of_integers  no mix of whole machines costs less: all cheaper ones violate a row
     """
 
     value: Fraction
     proof: CostProof | StreamCostProof | None
     rows: Rows
-    whole: Fraction
+    of_integers: Fraction
 
 
 def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: float, seconds: float) -> CostBound:
@@ -87,10 +87,7 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
 
 
 def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
-    """Return the cheapest mix of whole machines with `times` the needed room.
-
-    If no row is about room, `times` applies to all rows.
-    """
+    """Return the cheapest whole mix with `times` the needed room."""
     price = np.array([float(cost) for cost in kinds.cost])
     need = np.where((rows.room > 0) | (rows.room == 0).all(), times * rows.need, rows.need)
     solution = milp(price, constraints=LinearConstraint(rows.supply, lb=need), integrality=np.ones(len(price)))
@@ -100,10 +97,7 @@ def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
 
 
 def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
-    """Return the least cost of a mix of whole machines that the rows admit.
-
-    0 if there are too many mixes to try.
-    """
+    """Return the least admitted cost, 0 for too many mixes."""
     # All numbers of the other kinds that cost no more than one such mix.
     upper = kinds.total(rounded(rows, kinds, 1.0))
     last = min(range(len(kinds)), key=lambda g: kinds.cost[g])
@@ -125,10 +119,7 @@ def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
 
 
 def _fitting(workload: Workload) -> list[Floats]:
-    """Return for each largest demand the kinds of machines that it fits, (G,).
-
-    With devices: for each task.
-    """
+    """Return the kinds (G,) that each largest demand fits."""
     jobs, servers = workload.jobs, workload.servers
     if jobs is not None and jobs.devices is not None:
         of_tasks = np.stack([fits_on(jobs, servers, kind) for kind in range(len(servers))], axis=1)

@@ -35,10 +35,7 @@ def _most(rule: Rule, capacity: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
 
 
 def most_of(rule: Rule, capacity: Ints) -> list[int]:
-    """Return `rule.most(capacity)`, cached.
-
-    It is a knapsack that takes most of a second.
-    """
+    """Return `rule.most(capacity)`, a slow knapsack, cached."""
     return [*_most(rule, tuple(map(tuple, capacity.tolist())))]
 
 
@@ -48,10 +45,7 @@ class TableTasks:
 
     @cached_property
     def waits(self) -> Ints | None:
-        """(n,) number of each task's wait, shared by the tasks of a gang.
-
-        None without gangs: each task has its own.
-        """
+        """(n,) number of each task's wait, None without gangs."""
         return None if self.jobs.gang is None else np.cumsum(self.jobs.leads) - 1
 
     @cached_property
@@ -74,10 +68,7 @@ class TableTasks:
         return self._distinct[1]
 
     def prices(self, rule: Rule) -> Ints:
-        """Return the price of each task, (n,).
-
-        Raises Refuted for an invalid rule, or for huge prices.
-        """
+        """Return each task's price, (n,). Raises Refuted."""
         prices = rule.whole_prices(self.vectors)
         require(max(prices) < LARGEST, "a huge price")
         return np.array(prices, np.int64)[self.place]
@@ -121,10 +112,7 @@ class WaitLimit:
 
 
 def _layers(price: Ints, overlap: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Split gangs into layers, each in service at one price.
-
-    The tasks of a layer are the tasks of a gang with at least a given overlap.
-    """
+    """Split gangs into layers, tasks with at least a given overlap."""
     order = np.lexsort((-overlap, waits))  # of each gang the longest first
     price, overlap, waits = price[order], overlap[order], waits[order]
     begins = np.flatnonzero(np.diff(waits, prepend=-1))
@@ -236,10 +224,7 @@ def windows(jobs: Jobs, later: set[int]) -> Iterator[tuple[int, int]]:
 
 
 def inside(start: int, end: int) -> list[tuple[int, int]]:
-    """Return the three windows of half the length inside this one.
-
-    They are the two halves and the middle. None in a window of one slot.
-    """
+    """Return the halves and the middle, none in one slot."""
     length = (end - start + 1) // 2
     return [] if end - start < 2 else [(first, first + length) for first in (start, start + length // 2, end - length)]
 

@@ -28,10 +28,10 @@ def with_device_columns(jobs: Jobs, servers: Servers) -> tuple[Jobs, Ints]:
         return jobs, servers.units
     number, share, accepted = jobs.devices[:, NUMBER], jobs.devices[:, SHARE], jobs.devices[:, KINDS]
     room, model = servers.devices[:, HOW_MANY], servers.devices[:, MODEL]
-    whole = int(servers.devices[:, WHOLE].max())  # a smaller device holds no more than one of this capacity
+    full_share = int(servers.devices[:, WHOLE].max())  # a smaller device holds no more than one of this capacity
     # Cuts, as shares of a whole device.
-    one = np.where(share > 0, share, whole)
-    cuts = [one / whole, *cuts_of(one, whole, number > 0)]
+    share_each = np.where(share > 0, share, full_share)
+    cuts = [share_each / full_share, *cuts_of(share_each, full_share, number > 0)]
     demand, capacity = [], []
     sets = [0] if len(np.unique(model)) == 1 else [0, *_largest_sets(accepted, number * jobs.service)]
     # For each set of kinds: amounts of the tasks limited to it, and the rooms of its machines.

@@ -63,10 +63,7 @@ def fewest_servers(workload: Workload, goals: list[Goal], gap: float, seconds: f
 
 
 def _kinds_there(workload: Workload, there: int) -> tuple[list[int], Ints]:
-    """Return a server of each kind of the first `there`, and the next one.
-
-    Also the number of each kind there, (kinds,), 0 for the last.
-    """
+    """Return a server of each existing kind and the next, and counts."""
     servers = workload.servers
     rows = servers.units if servers.devices is None else np.column_stack([servers.units, servers.devices])
     _, kinds, counts = np.unique(rows[:there], axis=0, return_index=True, return_counts=True)
@@ -78,16 +75,13 @@ def _fewest_more(supply: Floats, need: Floats, counts: Ints) -> int:
 
     `counts` of the other kinds exist. Rows that the last kind cannot help are ignored.
     """
-    missing, each = need * (1 - CLOSE) - supply @ counts, supply[:, -1]
-    helped = (each > 0) & (missing > 0)
-    return math.ceil((missing[helped] / each[helped]).max(initial=0))
+    missing, supply_each = need * (1 - CLOSE) - supply @ counts, supply[:, -1]
+    helped = (supply_each > 0) & (missing > 0)
+    return math.ceil((missing[helped] / supply_each[helped]).max(initial=0))
 
 
 def _fewest_that_support(workload: Workload, gap: float, seconds: float, there: int) -> int:
-    """Return the least number of servers not proved too few for a stream.
-
-    The search ends after `seconds`.
-    """
+    """Return the least number not proved too few, within `seconds`."""
     load, until = workload.rate * workload.mean_service, time.monotonic() + seconds
 
     def may_support(servers: int) -> bool:
@@ -97,10 +91,7 @@ def _fewest_that_support(workload: Workload, gap: float, seconds: float, there: 
 
 
 def fewest_that_hold(workload: Workload, there: int = 0) -> int:
-    """Return a number of servers below which some task or gang never fits.
-
-    `there`: see `fewest_servers`.
-    """
+    """Return a number below which some task or gang never fits."""
     jobs = workload.jobs
     if jobs is None or (jobs.gang is None and there == 0):
         return max(there, 1)
@@ -129,10 +120,7 @@ def wait_limits(workload: Workload, goals: Sequence[Goal]) -> list[WaitLimit]:
 
 
 def _exact(wait: float) -> float:
-    """Return an upper bound on a wait that is recorded as `wait`.
-
-    Long waits are recorded as the middle of a bin.
-    """
+    """Return an upper bound on a wait recorded as a bin's middle."""
     return wait if wait < EXACT else wait * (1 + 2 / EXACT)
 
 
@@ -146,10 +134,7 @@ class Fewest(NamedTuple):
 def fewest_for(
     workload: Workload, goals: list[Goal], policies: Sequence[Any], gap: float, seconds: float, there: int = 0
 ) -> Fewest:
-    """Return the best bound that holds for all of these policies.
-
-    `policies`: names or objects. Other arguments: see `fewest_servers`.
-    """
+    """Return the best bound for all policies, names or objects."""
     stable = fewest_servers(workload, goals, gap, seconds, there)
     if workload.jobs is not None or any(knows_durations(policy, workload) for policy in policies):
         return Fewest(stable)
@@ -158,10 +143,7 @@ def fewest_for(
 
 
 def knows_durations(policy: Any, workload: Workload) -> bool:
-    """Return whether a policy may see durations or future tasks.
-
-    `policy`: name or object.
-    """
+    """Return whether a policy may see durations or future tasks."""
     needs = needs_of(find_policy(policy) if isinstance(policy, str) else policy, setting_of(workload))
     return needs.durations or needs.table
 

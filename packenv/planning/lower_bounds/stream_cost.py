@@ -63,10 +63,7 @@ class StreamCostProof:
 
 
 def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[Fraction]:
-    """Return the bound of the proof for one machine of each kind, (G,).
-
-    It is linear in the numbers of machines.
-    """
+    """Return the proof's bound for one machine of each kind, (G,)."""
     law, _ = law_and_kinds(workload)
     units = workload.servers.units
     single = np.ones(1, np.int64)
@@ -75,10 +72,7 @@ def each_kind(proof: Bounded | Scalarised | Priced, workload: Workload) -> list[
 
 
 class StreamCost:
-    """Adds planes and stores the best proof.
-
-    The workload has one server of each kind. `cost` (G,) > 0 of each.
-    """
+    """Planes and the best proof; the workload has one of each kind."""
 
     def __init__(self, workload: Workload, cost: Sequence[Fraction]) -> None:
         self.workload, self.cost = workload, cost
@@ -116,8 +110,8 @@ class StreamCost:
         self.machines = np.maximum(solution.x, 0.0)
         # The dual weights of the planes, as whole numbers, are the proof.
         weights = -solution.ineqlin.marginals
-        whole = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()
-        planes = [Plane(proof, times) for proof, times in zip(self.proofs, whole, strict=True) if times > 0]
+        counts = np.round(weights / weights.max() * 2**20).astype(np.int64).tolist()
+        planes = [Plane(proof, times) for proof, times in zip(self.proofs, counts, strict=True) if times > 0]
         proof = StreamCostProof(tuple(planes))
         value = proof.value(self.workload, self.cost)
         if value > self.value:

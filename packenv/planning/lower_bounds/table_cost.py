@@ -96,10 +96,7 @@ class TableCost:
         return float(share @ self.tasks.jobs.service / self.tasks.jobs.service.sum()) < SMALL
 
     def _best(self, rule: Rule, most: int) -> list[PricedWindow]:
-        """Return the windows that prove most alone, best first.
-
-        Searches all windows, then ever shorter ones inside the best.
-        """
+        """Return the best windows, also shorter ones inside others."""
         values = {
             (window.start, window.end): value
             for value, window in self._single(rule, windows(self.tasks.jobs, {0, self.limit.task_wait}))
@@ -157,7 +154,7 @@ class TableCost:
         costs, supply = self._matrix()
         combined = combine(costs, supply, self.price, self.limit.spared or 0)
         if (combined.weights > 0).any():
-            self._offer(CostProof(self.limit, self._whole(combined.weights)))
+            self._offer(CostProof(self.limit, self._with_integer_weights(combined.weights)))
         return combined
 
     def _matrix(self) -> tuple[Floats, Floats]:
@@ -170,15 +167,15 @@ class TableCost:
             price = self.tasks.prices(row.rule)
             overlap = sure_overlap(self.tasks.jobs, self.limit.task_wait, row.start, row.end)
             length, most = row.end - row.start, most_of(row.rule, self.capacity)
-            whole, waits = self.limit.spared is None, self.tasks.waits
-            of_row = np.array([self.limit.least_cost(price, overlap, waits)] if whole else price * overlap, np.float64)
-            of_row = of_row if whole or waits is None else np.bincount(waits, of_row).astype(np.float64)
+            summed, waits = self.limit.spared is None, self.tasks.waits
+            of_row = np.array([self.limit.least_cost(price, overlap, waits)] if summed else price * overlap, np.float64)
+            of_row = of_row if summed or waits is None else np.bincount(waits, of_row).astype(np.float64)
             scale = float(max(most))
             costs.append(of_row / (length * scale))
             supply.append(np.array(most) / scale)
         return np.array(costs), np.array(supply)
 
-    def _whole(self, weights: Floats) -> tuple[PricedWindow, ...]:
+    def _with_integer_weights(self, weights: Floats) -> tuple[PricedWindow, ...]:
         """Return the windows with whole weights, as precise as 62 bits allow."""
         weighted, largest = [], 0.0
         for row, weight in zip(self.rows, weights.tolist(), strict=True):
@@ -192,10 +189,7 @@ class TableCost:
 
 
 def areas(vectors: Ints, capacity: Ints) -> list[Rule]:
-    """Return a rule for each resource, with its amounts as prices.
-
-    Skips resources that no task needs or no machine has.
-    """
+    """Return a rule for each useful resource, its amounts as prices."""
     rules: list[Rule] = []
     for weights in np.eye(capacity.shape[1], dtype=np.int64):
         largest = int((vectors @ weights).max())
@@ -227,9 +221,9 @@ def rules_for(
     spans = {(rows[n].start, rows[n].end): None for n in order.tolist() if combined.weights[n] > 0}
     for start, end in spans:
         overlap = sure_overlap(tasks.jobs, limit.task_wait, start, end)
-        kept = combined.kept if tasks.waits is None or limit.spared is None else combined.kept[tasks.waits]
+        unspared = combined.unspared if tasks.waits is None or limit.spared is None else combined.unspared[tasks.waits]
         # Work of each demand inside the window, without the spared tasks.
-        mass = overlap * (kept if len(kept) == len(overlap) else 1.0)
+        mass = overlap * (unspared if len(unspared) == len(overlap) else 1.0)
         weight = np.bincount(tasks.place, mass, len(tasks.vectors)).astype(np.float64)
         for rule in _proved(tasks.vectors[weight > 0], weight[weight > 0], capacity, number, gap, seconds):
             if rule not in rules:
@@ -281,18 +275,12 @@ def as_rule(proof: Any) -> Rule:
 
 
 class Combined(NamedTuple):
-    """Solution of the program that weighs windows.
+    """Solution of the program that weighs windows."""
 
-    weights   (rows,) of the windows
-    value     cost that they prove
-    machines  (G,) of the program
-    kept      (n,) share of each task that is not spared
-    """
-
-    weights: Floats
-    value: float
-    machines: Floats
-    kept: Floats  # (n,) share of each task
+    weights: Floats  # (rows,) of the windows
+    value: float  # cost that they prove
+    machines: Floats  # (G,) of the program
+    unspared: Floats  # (n,) share of each task that is not spared
 
 
 def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combined:
@@ -329,14 +317,14 @@ def combine(costs: Floats, supply: Floats, price: Floats, spared: int) -> Combin
         # Evaluate the proposed weights, and a damped step towards them. Each gives a cut.
         for weights in (proposed,) if round_ == 0 else (DAMPING * best + (1 - DAMPING) * proposed, proposed):
             together = weights @ costs
-            kept = np.ones(tasks)
+            unspared = np.ones(tasks)
             if spared:
-                kept[np.argpartition(together, tasks - spared)[tasks - spared :]] = 0.0
-            value = float(together @ kept)
-            cuts.append(costs @ kept)
-            kepts.append(kept)
+                unspared[np.argpartition(together, tasks - spared)[tasks - spared :]] = 0.0
+            value = float(together @ unspared)
+            cuts.append(costs @ unspared)
+            kepts.append(unspared)
             if value > best_value:
                 best, best_value = weights, value
     # The share of each task that is not spared, over the cuts in the last program.
-    kept = sum((part * tasks_kept for part, tasks_kept in zip(share, kepts, strict=False)), np.zeros(tasks))
-    return Combined(best, best_value, machines, kept)
+    unspared = sum((part * tasks_kept for part, tasks_kept in zip(share, kepts, strict=False)), np.zeros(tasks))
+    return Combined(best, best_value, machines, unspared)

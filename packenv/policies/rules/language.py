@@ -197,20 +197,20 @@ class _Checker(ast.NodeTransformer):
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Check a function, and give it the common arguments."""
         self.new_name(node, node.name)
-        given = node.args
+        arguments = node.args
         if (
-            given.posonlyargs
-            or given.kwonlyargs
-            or given.vararg
-            or given.kwarg
+            arguments.posonlyargs
+            or arguments.kwonlyargs
+            or arguments.vararg
+            or arguments.kwarg
             or node.decorator_list
             or getattr(node, "type_params", None)
         ):
             self.refuse(node, "functions have plain arguments alone, and no decorators")
-        names = [argument.arg for argument in given.args]
-        if given.defaults and node.name != self.name:
+        names = [argument.arg for argument in arguments.args]
+        if arguments.defaults and node.name != self.name:
             self.refuse(node, f"only {self.name} has arguments with default values")
-        for argument in (argument for argument in given.args if argument.arg not in self.objects):
+        for argument in (argument for argument in arguments.args if argument.arg not in self.objects):
             self.new_name(argument, argument.arg)
         self.helpers[node.name] = names
         self.here = {name for name in names if name in self.objects}
@@ -224,10 +224,10 @@ class _Checker(ast.NodeTransformer):
         body = [self.statement(line) for line in node.body]
         if not self.always_returns(node.body):
             self.refuse(node, f"{node.name} does not return a number on every way through it")
-        own = [name for name in names if name not in self.objects]
+        parameters = [name for name in names if name not in self.objects]
         if node.name == self.name:
-            body, own = [*self.own_parameters(node, own), *body], []
-        node.args = ast.arguments([], [ast.arg(name) for name in (*self.objects, "view", *own)], None, [], [], None, [])
+            body, parameters = [*self.own_parameters(node, parameters), *body], []
+        node.args = ast.arguments([], [ast.arg(name) for name in (*self.objects, "view", *parameters)], None, [], [], None, [])
         node.body, node.returns = body, None
         return node
 
@@ -415,14 +415,14 @@ class _Checker(ast.NodeTransformer):
         expected = self.helpers[name]
         if len(node.args) != len(expected):
             self.refuse(node, f"{name} takes {len(expected)} arguments, not {len(node.args)}")
-        own = []
-        for argument, given in zip(expected, node.args, strict=True):
+        arguments = []
+        for argument, value in zip(expected, node.args, strict=True):
             if argument not in self.objects:
-                own.append(self.visit(given))
-            elif not isinstance(given, ast.Name) or given.id != argument or argument not in self.here:
+                arguments.append(self.visit(value))
+            elif not isinstance(value, ast.Name) or value.id != argument or argument not in self.here:
                 self.refuse(node, f"{name} must be given its {argument} as {argument}")
         shared = [ast.Name(part, ast.Load()) for part in (*self.objects, "view")]
-        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [*shared, *own], []), node)
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [*shared, *arguments], []), node)
 
     def method_call(self, node: ast.Call, owner: str, name: str) -> ast.AST:
         methods = self.methods.get(owner, {})
@@ -456,11 +456,11 @@ def _is_text(node: ast.AST) -> bool:
 
 def _named(node: ast.AST) -> str:
     """What a reader calls a part of a program."""
-    words = {
+    names = {
         **{"While": "while", "With": "with", "Try": "try", "Lambda": "lambda", "ListComp": "lists", "List": "lists"},
         **{"Dict": "dicts", "Set": "sets", "Tuple": "tuples", "JoinedStr": "texts", "Expr": "calls alone", "Starred": "*"},
         **{"Import": "import inside a function", "ImportFrom": "import inside a function", "ClassDef": "class", "In": "in"},
         **{"Global": "global", "Raise": "raise", "Assert": "assert", "Delete": "del", "NamedExpr": ":=", "Is": "is"},
         **{"FunctionDef": "functions inside functions"},
     }
-    return words.get(type(node).__name__, type(node).__name__)
+    return names.get(type(node).__name__, type(node).__name__)

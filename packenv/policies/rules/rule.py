@@ -50,15 +50,15 @@ class PriorityRule(NamedTuple):
         sizes = BY_SIZE if self.rule.reads_sizes else 0
         if not isinstance(self.rule, OfJobs):
             return Needs(orders=(BY_DEMAND | sizes) if vectors else BY_SIZE | BY_INDEX, vectors=vectors, devices=vectors)
-        asked = next(f"task.{name}" for name in OF_JOBS if f"task.{name}" in self.checked.reads)
+        attribute = next(f"task.{name}" for name in OF_JOBS if f"task.{name}" in self.checked.reads)
         name = setting.workload.name
         if "task.estimate" in self.checked.reads and (jobs is None or jobs.estimate is None):
             where = "a table has them in a column estimate, or estimate_s in seconds"
             raise InputError(f"{self.file}: task.estimate: {name} has no estimates of how long its tasks take; {where}")
         if jobs is None:
-            raise InputError(f"{self.file}: {asked} needs a table, and {name} is a stream of random tasks")
-        told = jobs.estimate is not None and any(f"task.{name}" in self.checked.reads for name in OF_ESTIMATES)
-        return Needs(orders=sizes, vectors=vectors, devices=vectors, table=True, durations=told)
+            raise InputError(f"{self.file}: {attribute} needs a table, and {name} is a stream of random tasks")
+        estimated = jobs.estimate is not None and any(f"task.{name}" in self.checked.reads for name in OF_ESTIMATES)
+        return Needs(orders=sizes, vectors=vectors, devices=vectors, table=True, durations=estimated)
 
     def initial_state(self, setting: Setting, seed: int) -> View | JobsView:
         values = self.parameters or tuple(self.checked.parameters.values())

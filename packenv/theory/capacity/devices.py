@@ -154,14 +154,14 @@ def upper_bound(shapes: DemandShapes) -> float:
 
 def server_cuts(shapes: DemandShapes, k: int) -> list[Floats]:
     """Return weights (T,) of shapes, summing to <= 1 per server."""
-    number, whole = int(shapes.devices[k, HOW_MANY]), int(shapes.devices[k, WHOLE])
+    number, full = int(shapes.devices[k, HOW_MANY]), int(shapes.devices[k, WHOLE])
     allowed, count = shapes.allowed[:, k], shapes.need[:, NUMBER]
     amounts = [(shapes.demand[:, r], int(room)) for r, room in enumerate(shapes.capacity[k]) if room > 0]
     of_devices = []
     if number > 0:
-        one = np.where(shapes.need[:, SHARE] > 0, shapes.need[:, SHARE], whole)
-        amounts.append((one * count, number * whole))
-        of_devices = [count * cut / number for cut in cuts_of(one, whole, allowed)]
+        share = np.where(shapes.need[:, SHARE] > 0, shapes.need[:, SHARE], full)
+        amounts.append((share * count, number * full))
+        of_devices = [count * cut / number for cut in cuts_of(share, full, allowed)]
     plain = [amount / room for amount, room in amounts]
     return [*plain, *(cut for amount, room in amounts for cut in cuts_of(amount, room, allowed)), *of_devices]
 

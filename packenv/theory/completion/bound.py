@@ -116,17 +116,17 @@ def within_jobs(jobs: Jobs, job: Ints) -> Jobs:
     if lists is None:
         return jobs
     row = np.repeat(np.arange(len(jobs)), np.diff(lists.offsets))
-    kept = job[row] == job[lists.values]
-    if kept.all():
+    same_job = job[row] == job[lists.values]
+    if same_job.all():
         return jobs
-    offsets = np.append(0, np.cumsum(np.bincount(row[kept], minlength=len(jobs)))).astype(np.int64)
+    offsets = np.append(0, np.cumsum(np.bincount(row[same_job], minlength=len(jobs)))).astype(np.int64)
     return Jobs(
         jobs.arrival,
         jobs.demand,
         jobs.service,
         job=jobs.job,
         phase=jobs.phase,
-        predecessors=Ragged(offsets, lists.values[kept]),
+        predecessors=Ragged(offsets, lists.values[same_job]),
     )
 
 

@@ -71,11 +71,11 @@ class ScheduleModel:
         """Keep servers and the whole cluster within capacity."""
         tasks, model, resources = self.tasks, self.model, range(self.tasks.demand.shape[1])
         slots = tasks.service.tolist()
-        whole = [model.new_fixed_size_interval_var(self.begin[i], slots[i], "") for i in range(len(tasks))]
+        intervals = [model.new_fixed_size_interval_var(self.begin[i], slots[i], "") for i in range(len(tasks))]
         for server, capacity in enumerate(tasks.capacity.tolist()):
             rows = [i for i in range(len(tasks)) if server in self.placed[i]]
             parts = [
-                whole[i]
+                intervals[i]
                 if len(self.placed[i]) == 1
                 else model.new_optional_fixed_size_interval_var(self.begin[i], slots[i], self.placed[i][server], "")
                 for i in rows
@@ -84,7 +84,7 @@ class ScheduleModel:
                 self._cumulative(parts, [int(tasks.demand[i, r]) for i in rows], capacity[r])
         if len(tasks.capacity) > 1:
             for r in resources:
-                self._cumulative(whole, tasks.demand[:, r].tolist(), int(tasks.capacity[:, r].sum()))
+                self._cumulative(intervals, tasks.demand[:, r].tolist(), int(tasks.capacity[:, r].sum()))
 
     def _cumulative(self, intervals: list[Any], demands: list[int], capacity: int) -> None:
         """Add one capacity constraint in large integer units, unless all fits."""

@@ -17,7 +17,7 @@ from packenv.executors.local import usable_cores
 from packenv.options.fields import takes
 from packenv.options.verbs import OptimumOptions
 from packenv.policy import registered
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.simulation import simulate
 from packenv.theory.makespan.annealing import anneal_in_parallel, schedule_list
 from packenv.theory.makespan.beam import can_search, search_in_parallel, searched
@@ -174,8 +174,8 @@ def heuristic_schedules(workload: Workload, policies: Sequence[str], seed: int =
 def in_ticks(tasks: Tasks, schedule: Schedule) -> FoundSchedule | None:
     """Return the schedule in ticks, or None if incomplete or infeasible."""
     start, server = schedule[:2]
-    whole = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
-    if not whole or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):
+    complete = len(start) == len(tasks) and bool((start >= 0).all() and ((start - tasks.origin) % tasks.tick == 0).all())
+    if not complete or tasks.fault(start, server) or (tasks.fixed is not None and (server != tasks.fixed).any()):
         return None
     ticks = (start - tasks.origin) // tasks.tick
     return FoundSchedule(ticks, server.astype(np.int64), int((ticks + tasks.service).max()))

@@ -128,8 +128,8 @@ class Prices:
         sizes, servers = self.in_one_resource(law, kinds)
         self._check()
         require(self.thresholds[0] <= int(sizes.low[-1]), "no task has a price")
-        masses, whole = sizes.least_shares(np.searchsorted(sizes.low, self.thresholds))
-        shares = [(price, Fraction(mass, whole)) for price, mass in zip(self.prices, masses, strict=True) if mass]
+        masses, total = sizes.least_shares(np.searchsorted(sizes.low, self.thresholds))
+        shares = [(price, Fraction(mass, total)) for price, mass in zip(self.prices, masses, strict=True) if mass]
         require(bool(shares), "no task has a price")
         most = sum(n * self.most(c) for c, n in zip(servers.capacity.tolist(), servers.number.tolist(), strict=True))
         require(most > 0, "what fits the servers costs nothing")

@@ -118,12 +118,12 @@ def counted_proof(prices: Prices, setting: ExactArrivals, tasks: PricedTasks) ->
 
 def _rounded(prices: Prices, values: Floats, slope: float, bend: Fraction, k: int) -> Counted:
     """Round the parabola below the earlier values."""
-    whole = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
-    bends, last = math.floor(bend * PARTS), len(whole) - 1
+    integers = [round(value * PARTS) for value in np.maximum(values, 0.0).tolist()]
+    bends, last = math.floor(bend * PARTS), len(integers) - 1
     slopes = max(0, round(slope * PARTS))
     for x in range(1, k + 1):
-        slopes = max(slopes, -((whole[last - x] - whole[last] - bends * x * (x + 1) // 2) // x))
-    return Counted(prices, tuple(whole), slopes, bends, PARTS)
+        slopes = max(slopes, -((integers[last - x] - integers[last] - bends * x * (x + 1) // 2) // x))
+    return Counted(prices, tuple(integers), slopes, bends, PARTS)
 
 
 def _after_departures(last: int, k: int, leaving: float) -> Any:

@@ -67,7 +67,9 @@ class Judged(Showable):
 
     def footnotes(self) -> list[str]:
         proofs = [
-            f"{each.policy}: at least {each.proved:.3f} on {each.workload} is proved" for each in self._all() if each.proved
+            f"{judgment.policy}: at least {judgment.proved:.3f} on {judgment.workload} is proved"
+            for judgment in self._all()
+            if judgment.proved
         ]
         return [*proofs, *(Styled(notice, "yellow") for notice in self.notices)]
 

@@ -220,13 +220,13 @@ def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progre
         count, smaller = 2 * count, larger
         process = DecisionProcess(instance, every, 2 * count)
     # Decisions near the limit of the larger process are left out.
-    kept = decisions[(slice(None), *[slice(0, count + 1)] * process.types)].copy()
+    table = decisions[(slice(None), *[slice(0, count + 1)] * process.types)].copy()
     return StationaryOptimum(
         workload=workload,
         instance=instance,
         occupancies=every,
         most=count,
-        decisions=kept,
+        decisions=table,
         lower=larger.low,
         smaller=smaller.low,
         larger=larger.high,

@@ -61,7 +61,7 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
     """
     timed = trace.timed(slot_seconds)
     cluster = None if servers is None else servers_of(timed, servers)
-    kept, dropped = timed.kept()
+    usable, dropped = timed.kept()
     within = ~timed.in_snapshot
     demand = np.nan_to_num(timed.demand)
     return {
@@ -69,23 +69,23 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
         "notes": [
             *trace.notes,
             *slurm_notes(trace, servers),
-            *([] if cluster is None else _unit_notes(timed, demand[kept], cluster)),
+            *([] if cluster is None else _unit_notes(timed, demand[usable], cluster)),
         ],
         "rows": len(timed),
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),
-        "kept": int(kept.sum()),
+        "kept": int(usable.sum()),
         "dropped": {reason: count for reason, count in dropped.items() if count},
         "resources": list(timed.resources),
         "distinct": {
             name: distinct(demand[mask], timed.resources)
-            for name, mask in (("rows", np.ones(len(timed), np.bool_)), ("submitted", within), ("kept", kept))
+            for name, mask in (("rows", np.ones(len(timed), np.bool_)), ("submitted", within), ("kept", usable))
         },
         "submitted_tasks": summary(_sample(timed, within)),
-        "kept_tasks": summary(_sample(timed, kept)),
-        **({} if (gang := trace.others.get("gang")) is None else {"gangs": gangs_in_words(gang[kept])}),
-        **({} if cluster is None else {"servers": busy_servers(_sample(timed, kept), cluster)}),
-        **({} if cluster is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, kept), cluster)}),
+        "kept_tasks": summary(_sample(timed, usable)),
+        **({} if (gang := trace.others.get("gang")) is None else {"gangs": gangs_in_words(gang[usable])}),
+        **({} if cluster is None else {"servers": busy_servers(_sample(timed, usable), cluster)}),
+        **({} if cluster is None or timed.devices is None else {"devices": device_loads(timed, _sample(timed, usable), cluster)}),
     }
 
 

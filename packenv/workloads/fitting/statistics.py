@@ -101,12 +101,12 @@ def dispersion(submit: Floats, window: float) -> float | None:
     This index of dispersion is 1 for Poisson, None for fewer than FEWEST_WINDOWS whole windows.
     """
     number = ((submit - submit[0]) // window).astype(np.int64)
-    whole = int((submit[-1] - submit[0]) // window)
-    if whole < FEWEST_WINDOWS:
+    windows = int((submit[-1] - submit[0]) // window)
+    if windows < FEWEST_WINDOWS:
         return None
-    counts = np.unique(number[number < whole], return_counts=True)[1]  # of windows that are not empty
-    mean = counts.sum() / whole
-    return _round(float(counts @ counts) / whole / mean - mean) if mean else None
+    counts = np.unique(number[number < windows], return_counts=True)[1]  # of windows that are not empty
+    mean = counts.sum() / windows
+    return _round(float(counts @ counts) / windows / mean - mean) if mean else None
 
 
 def correlations(sample: Sample) -> dict[str, dict[str, float | None]]:

@@ -147,7 +147,7 @@ def parse_arrivals(text: str, label: str, slot_seconds: float | None = None) -> 
     parts = rest.split(":") if rest else []
 
     def numbers(part: str, of_time: bool = False) -> list[float]:
-        return [_number(each, of_time, slot_seconds) for each in part.split(",")]
+        return [_number(number, of_time, slot_seconds) for number in part.split(",")]
 
     try:
         if name in ("batch", "gang") and rest:

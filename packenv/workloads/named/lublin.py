@@ -117,8 +117,8 @@ class Lublin:
         return TYPES if self.typed else TYPELESS
 
     def __call__(self, seed: int) -> Jobs:
-        each = [self._type(kind, seed, number) for number, kind in enumerate(self.types)]
-        arrival, size, run = (np.concatenate(parts) for parts in zip(*each, strict=True))
+        tables = [self._type(kind, seed, number) for number, kind in enumerate(self.types)]
+        arrival, size, run = (np.concatenate(parts) for parts in zip(*tables, strict=True))
         first = np.argsort(arrival, kind="stable")[: self.jobs]
         factor = 1.0
         if self.intensity is not None:

@@ -39,10 +39,10 @@ WORKLOADS: dict[str, Named] = {
     "analytics": Named("analytics:analytics", 4, 50, 9.678, 1.5),
     "dag": Named("dag:dag", 2, 10, 0.7633, 0.9),
     "price/fig1": Named("instances:flow_shop", 2, 1, 4, None),
-    "price/fig2": Named("instances:price_fig2", 2, 2, 17, None),
-    "price/fig3": Named("instances:price_fig3", 2, 2, 79, None),
-    "price/fig5": Named("instances:price_fig5", 2, 2, 279, None),
-    "price/fig8": Named("instances:price_fig8", 2, 2, 279, None),
+    "price/fig2": Named("instances:phased", 2, 2, 17, None, (10, 3, (10, 10), 4)),
+    "price/fig3": Named("instances:phased", 2, 2, 79, None, (30, 5, (30, 30), 9)),
+    "price/fig5": Named("instances:phased", 2, 2, 279, None, (100, 5, (10, 10), 4, 5)),
+    "price/fig8": Named("instances:phased", 2, 2, 279, None, (100, 5, (30, 30), 4, 5)),
     "price/abundant": Named("instances:price_abundant", 2, 2, 279, None),
     "eagle/google": Named("eagle:eagle", 1, 15000, 0.01066, 0.9, ("google",)),
     "eagle/cloudera": Named("eagle:eagle", 1, 15000, 0.04417, 0.9, ("cloudera",)),
@@ -77,8 +77,8 @@ def named_workload(name: str) -> Workload:
     """Return the workload with one of the `names`."""
     row = WORKLOADS[name]
     file, _, function = row.maker.partition(":")
-    made: Workload = getattr(load(f"packenv.workloads.named.{file}"), function)(*row.arguments)
-    return made.with_(name=name)
+    workload: Workload = getattr(load(f"packenv.workloads.named.{file}"), function)(*row.arguments)
+    return workload.with_(name=name)
 
 
 def check_source(text: str) -> None:

@@ -31,13 +31,18 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
     """
     if tasks < 2 or not seconds > 0 or block < 1 or not 0 <= seed < 2**63:
         raise InputError(f"bootstrap: cannot make {tasks} tasks in {seconds:g} s from blocks of {block} with seed {seed}")
-    kept = np.flatnonzero(trace.kept()[0])
-    if len(kept) < 2 or trace.submit[kept[0]] == trace.submit[kept[-1]]:
+    usable = np.flatnonzero(trace.kept()[0])
+    if len(usable) < 2 or trace.submit[usable[0]] == trace.submit[usable[-1]]:
         raise InputError(f"{trace.source}: too few tasks to resample, or all of them submitted at one time")
     # Draw blocks of rows, and stretch their gaps to the span.
-    place = _places(len(kept), tasks, min(block, len(kept)), seed)  # among the kept
-    rows = kept[place]
-    submit = _stretched(np.cumsum(_gaps(trace.submit[kept])[place]), seconds)
+    place = _places(len(usable), tasks, min(block, len(usable)), seed)  # among the usable
+    rows = usable[place]
+    # Scale times (n,) to µs from 0 to `seconds` seconds.
+    times = np.cumsum(_gaps(trace.submit[usable])[place])
+    since = times - times[0]
+    if since[-1] == 0:
+        raise InputError("bootstrap: all tasks drawn were submitted at one time")
+    submit = np.rint(since * (seconds * SECOND / since[-1])).astype(np.int64)
     duration = trace.duration[rows]
     return Trace(
         submit=submit,
@@ -47,7 +52,7 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
         resources=trace.resources,
         finished=None,
         in_snapshot=np.zeros(tasks, np.bool_),
-        job=None if trace.job is None else _jobs_apart(trace.job[rows], min(block, len(kept))),
+        job=None if trace.job is None else _jobs_apart(trace.job[rows], min(block, len(usable))),
         others={name: column[rows] for name, column in trace.others.items() if name not in ("phase", "gang")},
         source=f"block bootstrap of {trace.source}",
     )
@@ -55,8 +60,8 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
 
 def _places(n: int, tasks: int, block: int, seed: int) -> Ints:
     """Draw indices (tasks,) below n, in circular blocks."""
-    words = np.random.Philox(key=seed).random_raw(-(-tasks // block))
-    first = ((words >> np.uint64(11)) * 2.0**-53 * n).astype(np.int64)
+    bits = np.random.Philox(key=seed).random_raw(-(-tasks // block))
+    first = ((bits >> np.uint64(11)) * 2.0**-53 * n).astype(np.int64)
     return ((first[:, None] + np.arange(block)) % n).ravel()[:tasks]
 
 
@@ -64,14 +69,6 @@ def _gaps(submit: Ints) -> Ints:
     """Return µs since the previous submission (n,), the mean for the first."""
     gaps = np.diff(submit)
     return np.concatenate([[round(gaps.mean())], gaps]).astype(np.int64)
-
-
-def _stretched(times: Ints, seconds: float) -> Ints:
-    """Scale times (n,) to µs from 0 to `seconds` seconds."""
-    since = times - times[0]
-    if since[-1] == 0:
-        raise InputError("bootstrap: all tasks drawn were submitted at one time")
-    return np.rint(since * (seconds * SECOND / since[-1])).astype(np.int64)
 
 
 def _jobs_apart(job: Ints, block: int) -> Ints:

@@ -53,11 +53,11 @@ Written = Callable[[str], float | Fraction | None]
 class Columns:
     """Columns of one file, whose errors show the place of bad values."""
 
-    def __init__(self, path: Path, table: pa.Table, theirs: Mapping[str, str] | None = None) -> None:
-        """Hold a table, and the file's names (`theirs`) of renamed columns."""
+    def __init__(self, path: Path, table: pa.Table, in_file: Mapping[str, str] | None = None) -> None:
+        """Hold a table, and the file's names (`in_file`) of renamed columns."""
         self.path = path
         self.table = table
-        self.theirs = theirs or {}
+        self.in_file = in_file or {}
 
     @staticmethod
     def read(path: Path, names: Sequence[str] | None = None) -> Columns:
@@ -77,7 +77,7 @@ class Columns:
 
     def shown(self, column: str) -> str:
         """Return the name of a column in the file."""
-        return self.theirs.get(column, column)
+        return self.in_file.get(column, column)
 
     def error(self, row: int, column: str, problem: str) -> InputError:
         """Return the error for a bad value in a row, from 0."""

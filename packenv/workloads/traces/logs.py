@@ -24,7 +24,7 @@ from packenv.inputs.json_files import read_json
 from packenv.inputs.text_files import from_standard_input
 from packenv.options.shared import Reading
 from packenv.workloads.traces.columns import Columns, is_csv, is_parquet, names_of
-from packenv.workloads.traces.format import first_bytes
+from packenv.workloads.traces.formats import first_bytes
 from packenv.workloads.traces.formats.sacct import RUNNING, WAITING
 from packenv.workloads.traces.read import format_of_columns, read_trace
 from packenv.workloads.traces.times import MISSING, SECOND, times
@@ -155,7 +155,7 @@ def _of_trace(trace: Trace, name: str) -> Log:
         raise InputError(f"{name}: it has no start of each task, so there is no queue to judge")
     unfit = dict(trace.unfit)
     runs, queued = (unfit.pop(reason, None) for reason in (RUNNING, WAITING))
-    kept = ~np.any([*unfit.values(), np.zeros(len(trace), np.bool_)], axis=0)
+    usable = ~np.any([*unfit.values(), np.zeros(len(trace), np.bool_)], axis=0)
     waits = trace.schedule != MISSING
     ended = waits & (trace.end != MISSING)
     given_up = ended & (trace.end <= trace.schedule)
@@ -164,9 +164,9 @@ def _of_trace(trace: Trace, name: str) -> Log:
     start = np.where(given_up, MISSING, trace.schedule)
     end = np.where(ended, np.maximum(trace.end, trace.schedule), MISSING)
     left_out = counted_by_reason({reason: int(which.sum()) for reason, which in unfit.items()})
-    columns = (_known(column[kept]) for column in (trace.submit, start, end))
-    rows = None if trace.rows is None else trace.rows[kept]
-    return log_of(name, *columns, given_up[kept], rows, notes=(f"left out: {left_out}",) if left_out else ())
+    submit, start, end = (_known(column[usable]) for column in (trace.submit, start, end))
+    rows = None if trace.rows is None else trace.rows[usable]
+    return log_of(name, submit, start, end, given_up[usable], rows, notes=(f"left out: {left_out}",) if left_out else ())
 
 
 def _benchmarks(path: Path) -> list[Log]:

@@ -19,8 +19,7 @@ from packenv.errors import InputError
 from packenv.inputs.numbers import excerpt, read_whole
 from packenv.inputs.text_files import lines_of, reading
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
-from packenv.workloads.traces.format import first_bytes
-from packenv.workloads.traces.formats import openb, philly, sacct, spot_gpu
+from packenv.workloads.traces.formats import first_bytes, openb, philly, sacct, spot_gpu
 from packenv.workloads.traces.formats.philly import LARGEST_SERVER, is_job_log
 from packenv.workloads.traces.trace import Machines
 
@@ -183,7 +182,7 @@ def read_machine_list(path: Path) -> MachineList:
         elif not number:
             left_out[UNKNOWN_GPUS] += 1
         else:
-            gpus[machine] = _whole(number, f"{where}, number of GPUs")
+            gpus[machine] = _integer(number, f"{where}, number of GPUs")
     capacity = [number / LARGEST_SERVER for number in gpus.values() if number]
     left_out[NO_GPU] = len(gpus) - len(capacity)
     if not capacity:
@@ -191,7 +190,7 @@ def read_machine_list(path: Path) -> MachineList:
     return MachineList(np.array(capacity)[:, None], tuple(name for name, number in gpus.items() if number), left_out)
 
 
-def _whole(text: str, where: str) -> int:
+def _integer(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise InputError(f"{where}: {excerpt(text)} is not a whole number")
     return read_whole(text)

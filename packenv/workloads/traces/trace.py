@@ -187,14 +187,14 @@ class Trace:
         """Return recorded waits (n,) of converted tasks in whole slots, or None."""
         if not self.waits:
             return None
-        kept = self.kept()[0]
-        waits = np.maximum(self.schedule[kept] - self.submit[kept], 0)
+        usable = self.kept()[0]
+        waits = np.maximum(self.schedule[usable] - self.submit[usable], 0)
         return floor_divide(waits, exact(slot_seconds, "slot_seconds") * SECOND)
 
     def most_at_once(self) -> float:
         """Return the largest recorded simultaneous use of the first resource."""
-        kept = self.kept()[0]
-        amount, start, end = self.demand[kept, 0], self.schedule[kept], self.end[kept]
+        usable = self.kept()[0]
+        amount, start, end = self.demand[usable, 0], self.schedule[usable], self.end[usable]
         order = np.argsort(np.concatenate([end, start]), kind="stable")  # ends free resources before starts take them
         return float(np.cumsum(np.concatenate([-amount, amount])[order]).max(initial=0.0))
 
@@ -233,12 +233,14 @@ class Trace:
         gang = self.others.get("gang", np.full(len(self), -1))
         gang = np.where(gang >= 0, gang, np.where(self.nodes > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
         # Repeat all columns.
-        whole = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
-        each = {name: value[row] for name, value in whole.items() if isinstance(value, np.ndarray) and len(value) == len(self)}
-        by_name = {name: {key: value[row] for key, value in whole[name].items()} for name in ("others", "unfit", "not_modelled")}
+        fields = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+        of_nodes = {
+            name: value[row] for name, value in fields.items() if isinstance(value, np.ndarray) and len(value) == len(self)
+        }
+        by_name = {name: {key: value[row] for key, value in fields[name].items()} for name in ("others", "unfit", "not_modelled")}
         others = by_name["others"] | {"gang": gang[row]}
         of_file = {"ids": self.ids, "nodes": None}
-        return replace(self, **each | by_name | of_file | {"demand": demand, "job": job[row], "others": others})
+        return replace(self, **of_nodes | by_name | of_file | {"demand": demand, "job": job[row], "others": others})
 
     def only_finished(self, only: bool = True) -> Trace:
         """Return the trace without evicted, killed or failed tasks.
@@ -299,37 +301,37 @@ class Trace:
             return self._of_slots(self.table, exact(speedup, "speedup"), sizes, estimates)
         slot = exact(self.slot_seconds if slot_seconds is None else slot_seconds, "slot_seconds") * SECOND
         beta = exact(speedup, "speedup")
-        kept, dropped = self.kept()
-        if not kept.any():
+        usable, dropped = self.kept()
+        if not usable.any():
             raise InputError(f"{self.source}: no task is left ({counted_by_reason(dropped) or 'the trace is empty'})")
         # Demands and services in units and slots.
-        submit = self.submit[kept]
-        demand = np.nan_to_num(self.demand[kept])
+        submit = self.submit[usable]
+        demand = np.nan_to_num(self.demand[usable])
         demand = demand.max(axis=1, keepdims=True) if one_size(sizes) else demand
         scale = scale_for(demand.max(axis=0), MOST)
-        extra: dict[str, Any] = {name: self.others[name][kept] for name in JOBS_COLUMNS if name in self.others}
-        service = _slots(self.duration[kept], slot)
+        extra: dict[str, Any] = {name: self.others[name][usable] for name in JOBS_COLUMNS if name in self.others}
+        service = _slots(self.duration[usable], slot)
         # Estimates.
-        recorded = None if self.requested is None else np.where(self.requested > 0, _slots(self.requested, slot), np.nan)[kept]
+        recorded = None if self.requested is None else np.where(self.requested > 0, _slots(self.requested, slot), np.nan)[usable]
         recorded = extra.pop("estimate", recorded)
         longest = float(_slots(np.array([self.longest_request]), slot)[0]) if self.longest_request > 0 else None
         estimate = estimate_column(recorded, service, estimates, self.source, longest)
         # Links pass over dropped tasks.
         if self.predecessors is not None:
-            dropped[LOST_LINKS] = int((~kept[gather(self.predecessors, np.flatnonzero(kept)).values]).sum())
-            extra["predecessors"] = passed_on(self.predecessors, kept, self.job, self.others.get("phase"), self.source)
+            dropped[LOST_LINKS] = int((~usable[gather(self.predecessors, np.flatnonzero(usable)).values]).sum())
+            extra["predecessors"] = passed_on(self.predecessors, usable, self.job, self.others.get("phase"), self.source)
         if self.home is not None:
-            extra["home"] = gather(self.home, np.flatnonzero(kept))
+            extra["home"] = gather(self.home, np.flatnonzero(usable))
         if self.devices is not None and self.models_devices(sizes):
-            extra |= {"devices": self.devices[kept], "device_kinds": self.device_kinds}
+            extra |= {"devices": self.devices[usable], "device_kinds": self.device_kinds}
         if self.remote is not None:
-            extra["remote_overhead"] = -floor_divide(-self.remote[kept], slot)
+            extra["remote_overhead"] = -floor_divide(-self.remote[usable], slot)
         t0 = int(submit[0])
         jobs = Jobs(
             arrival=floor_divide(submit - t0, beta * slot),
             demand=to_units(demand, scale or 0),
             service=service,
-            job=None if self.job is None else self.job[kept],
+            job=None if self.job is None else self.job[usable],
             estimate=estimate,
             scale=scale,
             **extra,

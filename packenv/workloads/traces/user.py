@@ -113,15 +113,15 @@ def read_user(
     a resource, only those are, unless `choice` has them), and the unit of numeric times, for a table in seconds. Raises
     InputError.
     """
-    theirs, time_unit = reading.theirs or {}, reading.time_unit or "s"
-    in_file, said = names, choice
-    names, choice = _by_our_names(path, names, choice, theirs)
+    called, time_unit = reading.theirs or {}, reading.time_unit or "s"
+    in_file, resources = names, choice
+    names, choice = _by_our_names(path, names, choice, called)
     # A complete form: read it.
     in_seconds = any(set(form) <= set(names) for form in IN_SECONDS)
     if in_seconds or set(SLOT_FORM) <= set(names):
         form = SLOT_FORM if set(SLOT_FORM) <= set(names) else SECONDS_FORM
-        demands = _demand_columns(path, names, form, choice, table, theirs)
-        columns = _columns(path, table, [*form, *NAMED, *(name for name in names if ID.fullmatch(name)), *demands], theirs)
+        demands = _demand_columns(path, names, form, choice, table, called)
+        columns = _columns(path, table, [*form, *NAMED, *(name for name in names if ID.fullmatch(name)), *demands], called)
         if not len(columns):
             raise InputError(f"{path}: the file is empty")
         _check_lengths(columns, form is SLOT_FORM)
@@ -137,46 +137,46 @@ def read_user(
     }  # fmt: skip
     absent = "start_time_s" if {"submit_time_s", "end_time_s"} <= set(names) else missing[present[0]] if present else ""
     what = f"column {absent} is missing" if present else f"columns {', '.join(names) or 'none'}"
-    remedy, known = _likely(in_file, theirs, said is None)
+    remedy, known = _likely(in_file, called, resources is None)
     if known:
-        further = _further(path, table, [name for name in in_file if name not in theirs.values()], names, remedy)
+        further = _further(path, table, [name for name in in_file if name not in called.values()], names, remedy)
         remedy["columns"] = ",".join([remedy["columns"], *further])
     if time_unit != "s":
         remedy.pop("time_unit", None)
-    such = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
-    raise ArgumentError(f"{path}: {what}; {FORMS}", f", or under other names with {such}", remedy if known else None)
+    suggestion = " ".join(f"`{name}` {shlex.quote(value)}" for name, value in remedy.items())
+    raise ArgumentError(f"{path}: {what}; {FORMS}", f", or under other names with {suggestion}", remedy if known else None)
 
 
 def _repeated(columns: Columns, in_file: list[str], table: pa.Table | None) -> Bools:
     """Mark repeated rows (n,), if a column other than `job` identifies tasks."""
-    ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.theirs.values()]
+    ids = [name for name in columns.names if ID.fullmatch(name) and name != "job" and name not in columns.in_file.values()]
     twice = columns.repeated(*ids, *columns.names) if ids else np.zeros(len(columns), np.bool_)
     if not twice.any():
         return twice
-    whole = Columns.read(columns.path) if table is None else Columns(columns.path, table)
-    return whole.repeated(*ids, *in_file)
+    complete = Columns.read(columns.path) if table is None else Columns(columns.path, table)
+    return complete.repeated(*ids, *in_file)
 
 
-def _likely(names: list[str], theirs: Mapping[str, str], with_resources: bool) -> tuple[dict[str, str], bool]:
+def _likely(names: list[str], called: Mapping[str, str], with_resources: bool) -> tuple[dict[str, str], bool]:
     """Guess `columns` and `time_unit` for a table with other names.
 
     Also returns whether all times are there. Names are guessed by common words, NAME without any. `theirs`, which is known,
     stays. Resources are included, unless they are given, or `names` has several of a kind.
     """
-    free = [name for name in names if name not in theirs.values()]
-    times = _alike(OFTEN, free) | {name: name for name in free if name in SECONDS_FORM} | dict(theirs)
+    free = [name for name in names if name not in called.values()]
+    times = _alike(OFTEN, free) | {name: name for name in free if name in SECONDS_FORM} | dict(called)
     known = next((form for form in IN_SECONDS if {*form} <= {*times}), None)
     form: tuple[str, ...] = known or IN_SECONDS[0]
     if "submit_time_s" in times and "submit_time_s" not in form:
         form = ("submit_time_s", *form)
-    columns = {ours: times.get(ours, "NAME") for ours in form if times.get(ours) != ours} | dict(theirs)
+    columns = {ours: times.get(ours, "NAME") for ours in form if times.get(ours) != ours} | dict(called)
     free = [name for name in free if name not in times.values() and not NO_RESOURCE.fullmatch(name)]
     amounts = _alike(RESOURCES, free)
     more = sum(bool(re.search("|".join(RESOURCES.values()), name, re.IGNORECASE)) for name in free) > len(amounts)
     of_ours = all(ours == name for ours, name in amounts.items())  # as they are without being named
-    if with_resources and known and not more and not of_ours and {*theirs} <= {*SECONDS_FORM, *NAMED}:
+    if with_resources and known and not more and not of_ours and {*called} <= {*SECONDS_FORM, *NAMED}:
         columns |= amounts
-    units = {found and found[1].lower() for found in (UNIT.search(times.get(ours, "")) for ours in form)}
+    units = {unit_match and unit_match[1].lower() for unit_match in (UNIT.search(times.get(ours, "")) for ours in form)}
     remedy = {"columns": ",".join(f"{ours}={name}" for ours, name in columns.items())}
     unit = units.pop() if len(units) == 1 else None
     return remedy | ({"time_unit": unit} if unit else {}), known is not None
@@ -199,9 +199,9 @@ def _further(path: Path, table: pa.Table | None, free: list[str], named: list[st
         yield f"{ours}={name}"
 
 
-def _alike(words: Mapping[str, str], names: list[str]) -> dict[str, str]:
+def _alike(patterns: Mapping[str, str], names: list[str]) -> dict[str, str]:
     """Return the names with such words in them, by our names."""
-    return {ours: name for ours, pattern in words.items() for name in names if re.search(pattern, name, re.IGNORECASE)}
+    return {ours: name for ours, pattern in patterns.items() for name in names if re.search(pattern, name, re.IGNORECASE)}
 
 
 def _check_lengths(columns: Columns, in_slots: bool) -> None:
@@ -213,33 +213,33 @@ def _check_lengths(columns: Columns, in_slots: bool) -> None:
             raise ArgumentError(f"{columns.path}: {what}: rename it {right}, or `columns` {right}={columns.shown(wrong)}")
 
 
-def _by_our_names(path: Path, names: list[str], choice: Wanted, theirs: Mapping[str, str]) -> tuple[list[str], Wanted]:
+def _by_our_names(path: Path, names: list[str], choice: Wanted, renamed: Mapping[str, str]) -> tuple[list[str], Wanted]:
     """Return our names of the columns, and the resources to read."""
-    absent = [name for name in theirs.values() if name not in names]
+    absent = [name for name in renamed.values() if name not in names]
     if absent:
         raise InputError(f"{path}: there is no column {absent[0]!r}{nearest(absent[0], names)}")
-    called = [ours for name in names for ours in ([*_ours(theirs, name)] or ([name] if name not in theirs else []))]
-    resources = tuple(name for name in theirs if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
+    called = [ours for name in names for ours in ([*_ours(renamed, name)] or ([name] if name not in renamed else []))]
+    resources = tuple(name for name in renamed if name not in (*SLOT_FORM, *SECONDS_FORM, *NAMED))
     if isinstance(choice, tuple) and (idle := [name for name in resources if name not in choice]):
         what = f"{idle[0]!r} is neither a known column nor one of `resources` {shlex.quote(','.join(choice))}"
         raise ArgumentError(f"{path}: `columns`: {what}; known: {', '.join((*SLOT_FORM, *SECONDS_FORM, *NAMED))}")
     return called, resources if choice is None and resources else choice
 
 
-def _ours(theirs: Mapping[str, str], name: str) -> Iterator[str]:
+def _ours(called: Mapping[str, str], name: str) -> Iterator[str]:
     """Yield our names of a file's column, which may be several."""
-    return (ours for ours, their_name in theirs.items() if their_name == name)
+    return (ours for ours, their_name in called.items() if their_name == name)
 
 
-def _columns(path: Path, table: pa.Table | None, names: list[str], theirs: Mapping[str, str]) -> Columns:
-    called = {name: theirs.get(name, name) for name in names if name in theirs or name not in theirs.values()}
-    whole = Columns.read(path, [*called.values()]).table if table is None else table
-    there = {ours: name for ours, name in called.items() if name in whole.column_names}
-    return Columns(path, pa.table([whole[name] for name in there.values()], names=[*there]), theirs)
+def _columns(path: Path, table: pa.Table | None, names: list[str], in_file: Mapping[str, str]) -> Columns:
+    called = {name: in_file.get(name, name) for name in names if name in in_file or name not in in_file.values()}
+    complete = Columns.read(path, [*called.values()]).table if table is None else table
+    there = {ours: name for ours, name in called.items() if name in complete.column_names}
+    return Columns(path, pa.table([complete[name] for name in there.values()], names=[*there]), in_file)
 
 
 def _demand_columns(
-    path: Path, names: list[str], form: tuple[str, ...], choice: Wanted, table: pa.Table | None, theirs: Mapping[str, str]
+    path: Path, names: list[str], form: tuple[str, ...], choice: Wanted, table: pa.Table | None, called: Mapping[str, str]
 ) -> tuple[str, ...]:
     if choice is None or choice == "all":
         others = [name for name in names if name not in (*form, *NAMED)]
@@ -251,7 +251,7 @@ def _demand_columns(
             if NO_RESOURCE.fullmatch(name):
                 which = f"column {name!r} is not a resource" if name else f"column {names.index(name) + 1} has no name (an index)"
                 rest = [other for other in others if not NO_RESOURCE.fullmatch(other)]
-                known = ",".join(other for other in rest if _has_amounts(_columns(path, table, rest, theirs), other))
+                known = ",".join(other for other in rest if _has_amounts(_columns(path, table, rest, called), other))
                 advice = f": leave it out, or name the resources (`resources` {shlex.quote(known or 'cpu,memory')})"
                 raise ArgumentError(f"{path}: {which}", advice, {"resources": known} if known else None)
         choice = tuple(sorted(sizes, key=_place) if sizes else others)
@@ -290,14 +290,14 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> Trace
         raise InputError(f"{columns.path}: no task is left ({len(milestone)} {MILESTONE})")
     # Drop milestones and repeated rows, and pass on links through them.
     rows, extra = _in_order(columns, arrival)
-    kept = ~(milestone | twice)[rows]
+    usable = ~(milestone | twice)[rows]
     if "predecessors" in extra:
         links = extra.pop("predecessors")
-        extra["predecessors"] = passed_on(links, kept, extra.get("job"), extra.get("phase"), str(columns.path))
+        extra["predecessors"] = passed_on(links, usable, extra.get("job"), extra.get("phase"), str(columns.path))
     if "home" in extra:
-        extra["home"] = gather(extra["home"], np.flatnonzero(kept))
-    extra = {name: column[kept] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
-    rows = rows[kept]
+        extra["home"] = gather(extra["home"], np.flatnonzero(usable))
+    extra = {name: column[usable] if isinstance(column, np.ndarray) else column for name, column in extra.items()}
+    rows = rows[usable]
     devices, kinds = _devices(columns, demands, amount)
     extra |= {} if devices is None else {"devices": devices[rows], "device_kinds": kinds}
     scale = scale_for(np.full(len(demands), amount.max()), MOST)  # one for all resources, so that their largest amount fits

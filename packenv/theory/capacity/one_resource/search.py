@@ -48,8 +48,8 @@ def weighted(columns: ConfigurationColumns, weights: Floats, number: Ints) -> li
         counts = [int(weight * parts) for weight in servers]
         total = [sum(count for count, k in zip(counts, kind, strict=True) if k == g) for g in range(len(number))]
         most = [count * parts for count in number.tolist()]
-        kept = [count * most[k] // max(total[k], most[k]) for count, k in zip(counts, kind, strict=True)]
-        choices.append((tuple(ServerConfiguration(*row) for row in zip(kind, contents, kept, strict=True)), parts))
+        scaled = [count * most[k] // max(total[k], most[k]) for count, k in zip(counts, kind, strict=True)]
+        choices.append((tuple(ServerConfiguration(*row) for row in zip(kind, contents, scaled, strict=True)), parts))
     return choices
 
 
@@ -125,8 +125,8 @@ class OneResourceSearch(BestProofs):
     def _better_prices(self, partition: SizePartition) -> bool:
         """Compute prices at cell ends, and report success."""
         points, split = partition.points()
-        masses, whole = self.law.spread(np.append(0, points))
-        shares = np.array([mass / whole for mass in masses[1:]])
+        masses, total = self.law.spread(np.append(0, points))
+        shares = np.array([mass / total for mass in masses[1:]])
         pricing = PointPricing(points, self.kinds.capacity, split)
         close, before = within(self.gap / 4), self.upper
         solved = generate(

@@ -73,8 +73,8 @@ class SeveralResourcesSearch(BestProofs):
         program.add(ConfigurationColumns(np.concatenate([np.array(fillings, np.float64) for fillings in held]), kind))
         _, prices = program.solve()
         self.offer_attained(self._boxes(program, law.vectors))
-        whole = np.floor(prices / prices.max() * LARGEST_PRICE).astype(np.int64)
-        self.offer_bounded([Priced(tuple(map(tuple, law.vectors.tolist())), tuple(whole.tolist()))])
+        integers = np.floor(prices / prices.max() * LARGEST_PRICE).astype(np.int64)
+        self.offer_bounded([Priced(tuple(map(tuple, law.vectors.tolist())), tuple(integers.tolist()))])
         return True
 
     def refine(self) -> None:
@@ -116,8 +116,8 @@ class SeveralResourcesSearch(BestProofs):
             a, b = (unit[r] / capacity[r] for r in order[:2])
             every = [sum(unit[r] / capacity[r] for r in order)] if len(order) > 2 else []
             for mixed in [*every, *(share * a + (1 - share) * b for share in MIXTURES)]:
-                whole = np.minimum(np.round(4 * mixed / mixed[mixed > 0].min()), LARGEST_WEIGHT).astype(np.int64)
-                yield tuple((whole // np.gcd.reduce(whole)).tolist())
+                integers = np.minimum(np.round(4 * mixed / mixed[mixed > 0].min()), LARGEST_WEIGHT).astype(np.int64)
+                yield tuple((integers // np.gcd.reduce(integers)).tolist())
 
     def _bound(self, weights: tuple[int, ...]) -> None:
         """Bound ρ* by this weighted sum, if useful."""

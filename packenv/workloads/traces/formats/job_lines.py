@@ -19,7 +19,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt, is_number, read_number
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import LATEST, SECOND
 from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
@@ -42,14 +42,14 @@ def read_job_lines(path: Path, choice: Wanted = None) -> Trace:
     numbers, width, line = array("d"), array("q"), array("q")
     memory = Memory(path)
     for number, text in enumerate(lines_of(path), 1):
-        words = text.split()
-        if words:
-            memory.reserve(PER_TASK * len(words))
+        fields = text.split()
+        if fields:
+            memory.reserve(PER_TASK * len(fields))
             try:
-                numbers.extend(map(float, words) if text.isascii() and "_" not in text else map(read_number, words))
+                numbers.extend(map(float, fields) if text.isascii() and "_" not in text else map(read_number, fields))
             except ValueError:
-                raise InputError(f"{path}: line {number}: {_not_a_number(words)}") from None
-            width.append(len(words))
+                raise InputError(f"{path}: line {number}: {_not_a_number(fields)}") from None
+            width.append(len(fields))
             line.append(number)
     if not width:
         raise InputError(f"{path}: the file is empty")
@@ -92,7 +92,7 @@ def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Fl
     by_arrival = np.argsort(arrival, kind="stable")
     row = np.argsort(np.repeat(np.argsort(by_arrival), count), kind="stable")
     job = np.repeat(np.arange(len(count)), count[by_arrival])
-    submit, believed = (_microseconds(of[by_arrival])[job] for of in (arrival, mean))
+    submit, estimates = (_microseconds(of[by_arrival])[job] for of in (arrival, mean))
     n = len(job)
     return Trace(
         submit=submit,
@@ -103,7 +103,7 @@ def _trace(path: Path, arrival: Floats, count: Ints, mean: Floats, durations: Fl
         finished=None,
         in_snapshot=np.zeros(n, np.bool_),
         job=job,
-        requested=believed,
+        requested=estimates,
         source=str(path),
         rows=by_arrival[job] + 1,
         about=ABOUT,
@@ -141,9 +141,9 @@ def _problem(job: Floats) -> str:
     return "mean 0 is not above 0"
 
 
-def _not_a_number(words: list[str]) -> str:
-    names = [*HEAD, *(f"duration {n + 1}" for n in range(len(words)))]
-    name, word = next((name, word) for name, word in zip(names, words, strict=False) if not is_number(word))
+def _not_a_number(fields: list[str]) -> str:
+    names = [*HEAD, *(f"duration {n + 1}" for n in range(len(fields)))]
+    name, word = next((name, word) for name, word in zip(names, fields, strict=False) if not is_number(word))
     return f"{name} {excerpt(word)} is not a number"
 
 

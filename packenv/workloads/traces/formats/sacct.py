@@ -31,7 +31,7 @@ from packenv.inputs.numbers import excerpt, is_number
 from packenv.inputs.text_files import lines_of
 from packenv.jobs import first_rows
 from packenv.workloads.traces.columns import Columns, names_of, reading_table
-from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.formats import TraceFormat, first_bytes
 from packenv.workloads.traces.times import MISSING, SECOND, origin_of, times
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 
@@ -127,8 +127,8 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     # Resources, and a check of the fields.
     demand = _demand(columns)
     available = tuple(name for name in RESOURCES if name in demand)
-    asked = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
-    resources = resource_names(asked, available, USUAL, path)
+    requested = tuple(name for name in available if name != NODE_COUNT) if choice == "all" else choice
+    resources = resource_names(requested, available, USUAL, path)
     others = [name for name in available if name not in (*resources, NODE_COUNT) and (demand[name] > 0).any()]
     if not ({*ARRIVALS, "Start"} & {*has} and ({*ELAPSED} & {*has} or {"Start", "End"} <= {*has})):
         missing = "Submit" if {*ELAPSED, "End"} & {*has} else "Elapsed"
@@ -308,8 +308,8 @@ def _states(columns: Columns) -> NDArray[np.str_]:
     """Return each state's first word (n,), without a +."""
     if "State" not in columns:
         return np.full(len(columns), "")
-    words = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
-    return np.asarray(pc.struct_field(words, "word").to_pylist(), np.str_)
+    states = pc.extract_regex(columns.column("State").fill_null("UNKNOWN"), r"^(?P<word>[A-Z_]*)")
+    return np.asarray(pc.struct_field(states, "word").to_pylist(), np.str_)
 
 
 def _texts(columns: Columns, name: str) -> NDArray[np.str_]:
@@ -337,9 +337,9 @@ def _demand(columns: Columns) -> dict[str, Floats]:
         raise InputError(f"{columns.path}: field AllocTRES is missing: sacct --format needs AllocTRES, ReqTRES or AllocCPUS")
     if "ReqMem" in columns:
         per = columns.column("ReqMem").cast(pa.string()).fill_null("")
-        each = np.where(np.asarray(pc.ends_with(per, "c")), demand["cpu"], 1.0)
-        each = np.where(np.asarray(pc.ends_with(per, "n")), demand.get("node", np.ones(len(each))), each)
-        add("memory", _mapped(columns, "ReqMem", memory_of, "amount of memory such as 16G") * each)
+        units = np.where(np.asarray(pc.ends_with(per, "c")), demand["cpu"], 1.0)
+        units = np.where(np.asarray(pc.ends_with(per, "n")), demand.get("node", np.ones(len(units))), units)
+        add("memory", _mapped(columns, "ReqMem", memory_of, "amount of memory such as 16G") * units)
     return demand
 
 
@@ -393,8 +393,8 @@ def takes_jobs(state: str) -> bool:
 
     With MAINT or PLANNED it does so later. Source: slurm.schedmd.com/sinfo.html, NODE STATE CODES.
     """
-    words = {word.rstrip(FLAGS) for word in state.upper().split("+")}
-    return "*" not in state and not words & OUT
+    states = {word.rstrip(FLAGS) for word in state.upper().split("+")}
+    return "*" not in state and not states & OUT
 
 
 class Nodes(NamedTuple):
@@ -460,23 +460,23 @@ def read_nodes(path: Path, partitions: Collection[str] = ()) -> Nodes:
 
 def _cpus(values: Mapping[str, str]) -> str:
     """Return a node's CPUs for jobs, without the system's (CoreSpecCount)."""
-    total, kept = values.get("CPUTot", ""), values.get("CoreSpecCount", "")
-    if "CPUEfctv" in values or not (total.isdigit() and kept.isdigit()):
+    total, reserved = values.get("CPUTot", ""), values.get("CoreSpecCount", "")
+    if "CPUEfctv" in values or not (total.isdigit() and reserved.isdigit()):
         return values.get("CPUEfctv", total)
     threads = values.get("ThreadsPerCore", "1")
-    return str(int(total) - int(kept) * (int(threads) if threads.isdigit() else 1))
+    return str(int(total) - int(reserved) * (int(threads) if threads.isdigit() else 1))
 
 
 def _memory(values: Mapping[str, str]) -> str:
     """Return a node's MiB for jobs, without the system's (MemSpecLimit)."""
-    total, kept = values.get("RealMemory", ""), values.get("MemSpecLimit", "")
-    return str(max(int(total) - int(kept), 0)) if total.isdigit() and kept.isdigit() else total
+    total, reserved = values.get("RealMemory", ""), values.get("MemSpecLimit", "")
+    return str(max(int(total) - int(reserved), 0)) if total.isdigit() and reserved.isdigit() else total
 
 
 def shown_states(out: dict[str, str]) -> str:
     """List nodes that take no jobs: "n4 (DOWN+DRAIN), n5 (down*)", shortened."""
-    shown = ", ".join(f"{name} ({state})" for name, state in [*out.items()][:MOST_SHOWN])
-    return shown + (f" and {len(out) - MOST_SHOWN:,} more" if len(out) > MOST_SHOWN else "")
+    texts = ", ".join(f"{name} ({state})" for name, state in [*out.items()][:MOST_SHOWN])
+    return texts + (f" and {len(out) - MOST_SHOWN:,} more" if len(out) > MOST_SHOWN else "")
 
 
 def _node(path: Path, name: str, cpus: str, memory: str, gres: str) -> tuple[float, float, float, float]:

@@ -27,7 +27,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import repeated
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import MISSING, SECOND
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names, waits_of
 
@@ -193,8 +193,8 @@ def _first_problem(path: Path) -> InputError:
 
 
 def _problem(line: str) -> str | None:
-    words = line.split()[: len(FIELDS)]
-    for name, word in zip(FIELDS, words, strict=False):
+    fields = line.split()[: len(FIELDS)]
+    for name, word in zip(FIELDS, fields, strict=False):
         try:
             value = read_number(word)
         except InputError as problem:
@@ -203,7 +203,7 @@ def _problem(line: str) -> str | None:
             return f"{name} {word} is negative"
         if abs(value) > (LATEST if name in TIMES else LARGEST_WHOLE):
             return f"{name} {word} is too large"
-    return None if len(words) == len(FIELDS) else f"{len(words)} numbers, not {len(FIELDS)}"
+    return None if len(fields) == len(FIELDS) else f"{len(fields)} numbers, not {len(FIELDS)}"
 
 
 def _first_recorded(first: Floats, second: Floats) -> Floats:

@@ -26,7 +26,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import is_number, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import LATEST, SECOND
 from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
@@ -85,9 +85,9 @@ def read_native(path: Path, choice: Wanted = None) -> Trace:
     for number, line in enumerate(lines_of(path), 1):
         if line.strip():
             memory.reserve(PER_LINE + len(line))
-            words = line.rstrip("\r\n").split("\t")
-            name = words[len(FIELDS)] if len(words) > len(FIELDS) else f"line {number}"
-            rows.append((*_row(words, f"{path}: line {number}"), paths.setdefault(name, len(paths))))
+            fields = line.rstrip("\r\n").split("\t")
+            name = fields[len(FIELDS)] if len(fields) > len(FIELDS) else f"line {number}"
+            rows.append((*_row(fields, f"{path}: line {number}"), paths.setdefault(name, len(paths))))
     if not rows:
         raise InputError(f"{path}: the file is empty")
     submit, *amounts = zip(*rows, strict=True)
@@ -95,12 +95,12 @@ def read_native(path: Path, choice: Wanted = None) -> Trace:
     return _trace(Lines(np.array(submit, np.float64), read, shuffled, written, path_of), path, choice)
 
 
-def _row(words: list[str], where: str) -> tuple[float, ...]:
-    if not len(FIELDS) <= len(words) <= len(FIELDS) + 1:
-        raise InputError(f"{where}: {len(words)} fields, not {len(FIELDS)} or {len(FIELDS) + 1}, separated by tabs")
+def _row(fields: list[str], where: str) -> tuple[float, ...]:
+    if not len(FIELDS) <= len(fields) <= len(FIELDS) + 1:
+        raise InputError(f"{where}: {len(fields)} fields, not {len(FIELDS)} or {len(FIELDS) + 1}, separated by tabs")
     values = []
     for name in FIELDS[1:]:
-        word = words[FIELDS.index(name)]
+        word = fields[FIELDS.index(name)]
         try:
             value = read_number(word) if name in ("submit_time_s", "gap") else read_whole(word)
         except InputError as problem:

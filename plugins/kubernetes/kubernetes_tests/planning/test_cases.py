@@ -26,7 +26,7 @@ def ask(command: str, name: str, out: Path, *words: str) -> list[Any]:
 @pytest.mark.parametrize(
     ("name", "goal", "added", "line"),
     [
-        ("daemons-add", "0s", 3, "with bf-js for max wait <= 0s; with fewer nodes no policy meets the goals."),
+        ("daemons-add", "0s", 3, "with bf-js for max wait <= 0s. With fewer nodes no policy meets the goals."),
         ("daemons-add", "0s", 3, "its labels and taints; 1 pod like its own (default/agent-1) run there"),
         ("daemons-drain-wait", "0s", -1, "1 node like n1 can be taken away"),
         ("overfull-node", "0s", 0, "1 node holds more than it has, and takes nothing until there is room again: big"),
@@ -34,9 +34,14 @@ def ask(command: str, name: str, out: Path, *words: str) -> list[Any]:
         ("terminating", "60s", 0, "1 pod with a known latest end: default/model-v1"),
         ("placeholders", "0s", 0, "default/jupyter-alice starts now on user-0: default/user-placeholder-3 preempted"),
         ("priority", "0s", 0, "1 pod of lower priority preempted and queued again, last; their work is lost"),
-        ("shrinking", "0s", 1, "1 node like n more with bf-js for max wait <= 0s; with fewer nodes no policy meets the goals."),
+        (
+            "shrinking",
+            "0s",
+            1,
+            "1 more node like n is enough with bf-js for max wait <= 0s. With fewer nodes no policy",
+        ),
         ("hostport", "0s", 8, "8 nodes like tmpl more"),
-        ("pod-limit", "0s", 2, "tmpl more with bf-js for max wait <= 0s; with fewer nodes no policy meets the goals."),
+        ("pod-limit", "0s", 2, "are enough with bf-js for max wait <= 0s. With fewer nodes no policy meets the goals."),
         ("utf16", "0s", 0, "1 pod in the queue"),
     ],
 )
@@ -63,7 +68,7 @@ def test_without_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert record["started"] == 0
     (record,) = ask("plan", "priority", tmp_path / "out.json", *NOW, "--seeds", "1", "--no-preemption")
     assert record["added"] == 1
-    assert "for max wait <= 0s; with fewer nodes without preemption no policy meets the goals." in capsys.readouterr().out
+    assert "for max wait <= 0s. With fewer nodes without preemption no policy meets the goals." in capsys.readouterr().out
 
 
 def test_a_node_with_its_daemon_alone_can_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,8 +167,8 @@ def test_what_is_not_modelled_is_counted(
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
-        ("yunikorn-placeholders", "The cluster as it is will do with bf-js for max wait <= 60s."),
-        ("kueue-suspended", "will do with bf-js for max wait <= 60s, not counting the pods of 1 suspended object."),
+        ("yunikorn-placeholders", "The present nodes are enough with bf-js for max wait <= 60s."),
+        ("kueue-suspended", "are enough with bf-js for max wait <= 60s. Not counted: the pods of 1 suspended object."),
     ],
 )
 def test_no_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, answer: str) -> None:
@@ -177,7 +182,7 @@ def test_pods_that_a_suspended_job_will_create(tmp_path: Path, capsys: pytest.Ca
     ask("plan", "kueue-only-suspended", tmp_path / "out.json", "-g", "max wait <= 60s", *law, "--seeds", "1")
     printed = capsys.readouterr().out
     assert "not counted: suspended Job team/train of 4 pods" in printed
-    assert "for max wait <= 60s, not counting the pods of 1 suspended object." in printed
+    assert "for max wait <= 60s. Not counted: the pods of 1 suspended object." in printed
     with pytest.raises(SystemExit):
         ask("when", "kueue-only-suspended", tmp_path / "out.json", *law)
     line = capsys.readouterr().err.strip()

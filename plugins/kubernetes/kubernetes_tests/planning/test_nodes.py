@@ -37,14 +37,16 @@ def test_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     file.write_text(file.read_text().replace('"items": [', f'"items": [{service}, ', 1))
     page = tmp_path / "page.html"
     (found,) = plan(file, "-g", "max wait <= 10min", "-g", "makespan <= 20min", "--report", page)
-    assert "1 node like n0 more with bf-js" in page.read_text()
+    assert "1 more node like n0 is enough with bf-js" in page.read_text()
     assert "left out: 1 object of kind Service" in page.read_text()
     assert (found["added"], found["bound"], found["add"], found["nodes"]) == (1, 1, "n0", 1)
     wait, makespan = found["goals"]
     assert (wait["value"][0], wait["one_less"], makespan["value"][0]) == (540, [1140, 1140, 1140], 1140)
     assert found["tried"] == [{"added": 1, "values": [540, 1140], "meets": True}]
     said = capsys.readouterr().out
-    assert "1 node like n0 more with bf-js for max wait <= 10min and makespan <= 20min; with fewer nodes no policy" in said
+    assert (
+        "1 more node like n0 is enough with bf-js for max wait <= 10min and makespan <= 20min. With fewer" in said
+    )
 
 
 def test_a_larger_node_holds_both(tmp_path: Path) -> None:
@@ -76,7 +78,7 @@ def test_nodes_to_take_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (found["added"], found["taken_away"], found["bound"]) == (-1, ["n1"], -1)
     assert found["goals"][0]["one_less"][0] == 540
     first, second = capsys.readouterr().out.splitlines()[-2:]
-    assert first.startswith("1 node like n0 can be taken away with bf-js for max wait <= 10s; with 2 nodes fewer than today")
+    assert first.startswith("1 node like n0 can be taken away with bf-js for max wait <= 10s. With 2 nodes fewer than today")
     assert first.endswith("(n1 and n2) no policy meets the goals.") and second == "Taken away: n1 (empty)."
     (found,) = plan(file, "-g", "max wait <= 10min")
     assert (found["added"], found["taken_away"], found["goals"][0]["one_less"]) == (-2, ["n1", "n2"], None)
@@ -100,7 +102,7 @@ def test_a_bound_that_says_nothing_of_nodes_to_add(tmp_path: Path, capsys: pytes
     (record,) = plan(listed(tmp_path / "c.json", [*items, pod("p", container(cpu="3"))]), "-g", "max wait <= 0")
     assert (record["added"], record["bound"]) == (1, 0)
     printed = capsys.readouterr().out
-    assert "1 node like a more with bf-js for max wait <= 0.\n" in printed and "any policy" not in printed
+    assert "1 more node like a is enough with bf-js for max wait <= 0.\n" in printed and "any policy" not in printed
 
 
 def test_a_node_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +146,7 @@ def test_goals_that_no_pod_of_all_that_wait_breaks(tmp_path: Path, capsys: pytes
     capsys.readouterr()
     plan(listed(tmp_path / "c.json", items), "-g", "max wait <= 0")
     assert (
-        "1 node like a can be taken away with bf-js for max wait <= 0, not counting 1 pod for which there is no node"
+        "1 node like a can be taken away with bf-js for max wait <= 0. Not counted, without a node: 1 pod"
         in capsys.readouterr().out
     )
 

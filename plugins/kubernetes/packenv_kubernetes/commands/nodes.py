@@ -123,23 +123,21 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
     what = " and ".join(goal.text for goal in goals)
     like = nodes.kind.name
     if best > 0:
-        sentence = f"{counted(best, 'node')} like {like} more with {policies} for {what}"
+        sentence = f"{counted(best, 'more node')} like {like} {'is' if best == 1 else 'are'} enough with {policies} for {what}."
     elif best == 0:
-        sentence = f"The cluster as it is will do with {policies} for {what}"
+        sentence = f"The present nodes are enough with {policies} for {what}."
     else:
-        sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}"
-    unfit = len(with_unfit(request.cluster, nodes.kind).unfit)
-    sentence += f", not counting {counted(unfit, 'pod')} for which there is no node" if unfit else ""
-    if request.cluster.suspended:
-        sentence += f", not counting the pods of {counted(len(request.cluster.suspended), 'suspended object')}"
+        sentence = f"{counted(-best, 'node')} like {like} can be taken away with {policies} for {what}."
+    unfit, suspended = len(with_unfit(request.cluster, nodes.kind).unfit), len(request.cluster.suspended)
+    sentence += f" Not counted, without a node: {counted(unfit, 'pod')}." if unfit else ""
+    sentence += f" Not counted: the pods of {counted(suspended, 'suspended object')}." if suspended else ""
     if bound > nodes.fewest and (bound > 0 or best <= 0):  # below today's number it says nothing of nodes to add
         too_few = "fewer nodes" if best == bound > 0 else _number_of_nodes(nodes, bound - 1)
-        sentence += f"; with {too_few} {'' if request.preemption else 'without preemption '}no policy meets the goals"
-    sentence += "."
+        sentence += f" With {too_few} {'' if request.preemption else 'without preemption '}no policy meets the goals."
     for plan in plans:
         trials = [(f"{number:+,}", trial) for number, trial in ((plan.number - 1, plan.below), (plan.number, plan.at)) if trial]
         if left_open := open_goals(goals, trials, request.slot_seconds):
-            sentence += f" {plan.policy}: not decided{left_open}; more --seeds may decide it."
+            sentence += f" {plan.policy}: not decided: {left_open}. More --seeds may decide it."
     changed_cluster = changed(request.cluster, nodes.kind, best)
     lines = changed_cluster.begun_notes(first_cycle(changed_cluster)) if request.preemption else []
     if best < 0:
@@ -152,7 +150,7 @@ def _added_answer(request: ClusterRequest, nodes: AddedNodes, plans: Sequence[Ad
 def _number_of_nodes(nodes: AddedNodes, number: int) -> str:
     """Return `number` additional nodes as text, removed ones by name."""
     if number == 0:
-        return "the nodes of today"
+        return "the present nodes"
     if number > 0:
         return f"{counted(number, 'node')} more than today"
     return f"{counted(-number, 'node')} fewer than today ({some(removed_nodes(nodes, number))})"
