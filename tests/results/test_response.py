@@ -11,6 +11,7 @@ import packenv
 from packenv.errors import InputError
 from packenv.jobs import Jobs
 from packenv.results.job_times import bounded_slowdown
+from tests.workloads.traces.samples import CASES
 
 THREE = Jobs.of(arrival=[0, 0, 2], size=[1, 1, 1], service=[30, 4, 20])  # start in slots 0, 30 and 34
 
@@ -63,6 +64,13 @@ def test_a_gang_responds_when_its_last_task_ends() -> None:
     jobs = Jobs.of([0, 0, 1], [0.6, 0.7, 0.6], [5, 8, 3], gang=[0, 0, -1])
     run = packenv.simulate(packenv.Workload(jobs=jobs, servers=2), "fifo-ff", drain=True)
     assert run.mean_response == (8 + 7) / 2
+
+
+def test_waits_are_of_jobs() -> None:
+    """The gang of four waits once, from 2 to 100. Its tasks all count in a mean of 65.3."""
+    workload = packenv.workload(CASES / "gang-waits.csv", servers="4x2", slot_seconds="1")
+    run = packenv.simulate(workload, "easy", drain=True)
+    assert run.mean_delay == pytest.approx(98 / 3) and run.mean_response == pytest.approx((100 + 10 + 148) / 3)
 
 
 def test_shown_where_asked_and_in_records() -> None:
