@@ -1,4 +1,4 @@
-"""Twenty lines that train an agent on the first half of a log with an untouched library, and judge it on the second.
+"""Train an agent on the first half of a log in twenty lines, and judge it on the second half.
 
 python examples/batch_ppo.py lublin_1.swf
 """

@@ -1,4 +1,4 @@
-"""Behaviour cloning from a recorded dataset: load it, imitate what was recorded, and play both on the same new jobs.
+"""Behaviour cloning: imitate the policy of a recorded dataset, and play both on the same new jobs.
 
     packenv record paper/fig4b --intensity 0.9 --policy bf-js --episodes 40 --out fig4b-bf-js-v0
     python examples/behaviour_cloning.py fig4b-bf-js-v0

@@ -1,8 +1,7 @@
-"""Proximal policy optimisation in one file, as CleanRL writes it: discrete actions, no masks, CleanRL's own hyper-parameters
-but for the discount.
+"""PPO in one file in CleanRL's style, with its hyper-parameters but the discount, without masks.
 
-It knows nothing of packenv but the environment's id, until `compare` plays what it has learned beside two rules on the same jobs:
-the first valid action, and BF-J/S. Run it with `python examples/clean_ppo.py --seed 1`; about two minutes on one core.
+Only `compare` uses packenv: it plays the agent, the first valid action and BF-J/S on the same jobs.
+Run `python examples/clean_ppo.py --seed 1`. It takes about two minutes on one core.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A scheduler in 30 lines that asks `packenv serve` on a Unix socket; it needs nothing of packenv.
+"""A scheduler in 30 lines: a client of `packenv serve` on a Unix socket. It does not import packenv.
 
 packenv serve bf-js --servers 2 --socket packenv.sock &
 python examples/live_client.py packenv.sock

@@ -1,12 +1,12 @@
-"""PPO by RLlib with masks, on a cluster or this machine; what it learns is saved as an agent of packenv.
+"""RLlib's PPO with masks, on a cluster or this machine. It saves an agent of packenv.
 
     python examples/rllib_ppo.py --iterations 20 --out rllib
     packenv leaderboard -w paper/fig4b@0.9 -p agent:rllib -p vqs-bf
 
-The actor is a weighted sum here, which scores each valid action by its features. It is saved as an agent that runs compiled, on
-any number of servers, and under a guard. `--address auto` joins the Ray cluster that runs: env runners then work on all nodes.
+The actor scores each valid action by a weighted sum of its features. The saved agent runs compiled, on any number of servers, and
+under a guard. `--address auto` joins a running Ray cluster: env runners then work on all nodes.
 
-Needs the extras `agents` and `ray`, and ray[rllib] with the version of Gymnasium that it asks for.
+Needs the extras `agents` and `ray`, and ray[rllib] with its version of Gymnasium.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A toy cluster on this machine: every task is a `sleep` in its own process, and packenv decides where it runs and when.
+"""A toy cluster on this machine: each task is a `sleep` in its own process, and packenv schedules them.
 
     python examples/toy_cluster.py agent:fig4b
     python examples/toy_cluster.py bf-js
 
-Five servers exist in name only: a task holds its share of one until its process ends. Afterwards the recorded durations are
-played in the simulator, and the waits are compared.
+The five servers are only names. A task holds its share of one until its process ends. Afterwards the simulator plays the recorded
+durations, and the script compares the waits.
 """
 
 from __future__ import annotations

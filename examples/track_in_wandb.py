@@ -1,4 +1,4 @@
-"""A run of Stable-Baselines3 in Weights & Biases: its curves, and the mean queue beside best fit's on the same jobs.
+"""A run of Stable-Baselines3 in Weights & Biases: its curves, and the mean queue next to best fit's on the same jobs.
 
     pip install wandb
     python examples/track_in_wandb.py

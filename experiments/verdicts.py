@@ -6,6 +6,7 @@ table count wrong answers (stable above load 1, unstable below) and the runs tha
 
     python -m experiments.verdicts --runs 400
     python -m experiments.verdicts --runs 40 --arrivals 500 2000      # a first look
+    python -m experiments.verdicts --arrivals 50000 --log cells.jsonl # may be interrupted, and continued with more runs
 
 The other rules are inference-sim's `composite` and `backlog-drift` (sim/saturation, September 2026), which see completions until
 the last arrival.

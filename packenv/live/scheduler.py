@@ -421,6 +421,8 @@ def _job_number(job: Name) -> int:
 
 def _number(what: str, value: Any) -> float:
     """Return an amount >= 0 of a number, or a text such as "500m" or "4Gi"."""
+    if type(value) in (float, int) and 0 <= value <= LARGEST_WHOLE:  # most of them, in a tenth of the time
+        return float(value)
     try:
         return finite_amount(value)
     except InputError as problem:

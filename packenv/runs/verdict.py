@@ -276,14 +276,16 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     late = path[bins // 2 :]
     by_chance = (late.mean() - (late.min() if edge is SYSTEM else 0.0)) * math.sqrt(independent) / n
     beyond_chance = float(np.interp(SURE, SHARES, edge.levels))
-    # Room in the servers for chance, and for long services still to come.
+    # Room in the servers, after long services still to come and chance.
     settling = stability.settling_time(mean, residual)
     unseen, error = _unseen(services, lasts / 2), ERRORS * math.sqrt(2 / independent)
     full = _fullness(waiting[bins // 2 :], in_service)
     room = 1 - full * (1 + UNSEEN * unseen)
     servers = f"the servers {'are' if in_service.any() else 'may be'} {full:.0%} full, give or take {full * error:.0%}"
     if unseen >= 0.005:
-        servers += f", and long services have {unseen:.0%} to come"
+        servers += (
+            f", and long services have {unseen:.0%} to come" if unseen < 1 else ", and a few long services are most of the load"
+        )
     # Reasons for being undecided, and how many times as long a log would decide.
     stable, slows = judged.kind == STABLE, judged.level > edge.ends[1]
     always = [
@@ -309,12 +311,11 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
         (judged.kind == UNDECIDED and slows, "the queue grew, but ever more slowly", AGAIN),
         (judged.kind == UNDECIDED, "a queue at the edge of stability may be as long", stability.longer(judged, edge)),
     ]  # fmt: skip
-    reasons = [(why, times) for holds, why, times in always[: None if seconds else 1] if holds] or [
-        (why, times) for holds, why, times in otherwise if holds
-    ][:1]
-    times = max((times for _, times in reasons), default=math.inf)
+    doubts = always if seconds else always[:1]
+    reasons = [doubt for doubt in doubts if doubt[0]] or [doubt for doubt in otherwise if doubt[0]][:1]
+    times = max((times for *_, times in reasons), default=math.inf)
     return LogVerdict(
-        log.name, judged._replace(kind=UNDECIDED) if reasons else judged, tuple(why for why, _ in reasons),
+        log.name, judged._replace(kind=UNDECIDED) if reasons else judged, tuple(why for _, why, _ in reasons),
         (*log.notes, *_hours(course, first, period)), max(times, 1.5) if math.isfinite(times) else None,
         n, seconds, float(log.lost.mean()), log.has_starts, (edges[1:] + edges[:-1]) / 2 - first, waiting, in_service,
     )  # fmt: skip

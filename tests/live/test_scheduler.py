@@ -218,7 +218,7 @@ def test_rows_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
         scheduler.submit(n, size=0.3)
         scheduler.decide()
         scheduler.complete(n)
-    assert scheduler._rows.places == 8 and len(scheduler._tasks) == 0
+    assert scheduler._rows is not None and scheduler._rows.places == 8 and len(scheduler._tasks) == 0
 
 
 @pytest.mark.parametrize("policy", [Hold(3), HoldInPython(3)])

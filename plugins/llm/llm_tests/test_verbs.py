@@ -69,6 +69,20 @@ def test_no_rule_is_stable_above_the_bound() -> None:
     assert 0.6 <= case.low < case.high <= 1
 
 
+def test_few_services_decide_nothing() -> None:
+    """Preemptions start a queue late: a run of 11 services is undecided, and `judge` begins with 500."""
+    source, replica = find_source("llm/random-1000-5000"), Replica()
+    rate = 0.5 * bound([source]).bounds[source.name].rate
+    kinds = [
+        simulate(source.draw(0, n, rate), replica, find_rule("vllm"), drain=False, intensity=0.5).verdict.kind for n in (150, 900)
+    ]
+    assert kinds == ["undecided", "stable"]
+    (case,) = judge(["1000+200~0.5"], ["vllm"], width=0.3, seeds=1, count=2000, blocks=2000).judgments
+    runs = evaluate("1000+200~0.5", ["vllm"], load=0.5, seeds=1, count=2000, blocks=2000).runs["vllm"][0]
+    services = runs.running / runs.done
+    assert min(trial["requests"] for trial in case.trials) / (0.5 * case.rate) > 400 * services
+
+
 def test_measures_by_hand() -> None:
     """One request at a time: the prompt takes 1 s, each further token 1 s."""
     run = simulate(find_source("16+11").draw(0, 20, 0.01), Replica(time=StepTime(1.0)), find_rule("vllm"))

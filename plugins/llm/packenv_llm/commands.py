@@ -104,7 +104,7 @@ def score_command(rule: str, split: str, suite: str, seeds: int, seed: int, outp
 @click.argument("study", required=False)
 @click.option("--seeds", type=click.IntRange(2), default=8, show_default=True, help="Runs of each setting.")
 @click.option("--traces", metavar="FOLDER", envvar="PACKENV_TRACES", help="Folder of the traces  [default: PACKENV_TRACES].")
-@output_options("Write the rows", report=False)
+@output_options("Write the rows", plot="Draw the shares", report=False)
 def reproduce_command(study: str | None, seeds: int, traces: str | None, outputs: Outputs) -> None:
     """Repeat published claims, or list them without a name.
 
