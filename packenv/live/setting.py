@@ -75,7 +75,7 @@ class LiveSetting:
         )
         needs = needs_of(self.policy, self.setting)._replace(in_service=UNLIMITED)
         if needs.table:
-            raise InputError(f"{name} must know all jobs before the first one arrives: only packenv.simulate can ask it")
+            raise InputError(f"{name} must know all jobs before the first one arrives: use packenv.simulate")
         if servers.devices is not None and not needs.devices:
             raise InputError(f"{name} does not look for room on devices, which these servers have")
         if self.network is not None and self.network.takes_resources and not needs.reads:

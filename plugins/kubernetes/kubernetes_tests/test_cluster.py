@@ -235,8 +235,8 @@ TAINTED: dict[str, Any] = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
     "specs, cpu, says, add",
     [
         # a taint keeps it off the nodes with room, and off a new node like the commonest
-        ((TAINTED, TAINTED, None), "6", "a and b have room; kept off by their taint gpu, not tolerated (2 nodes)", None),
-        ((TAINTED, TAINTED, TAINTED), "3", "a, b and c have room; kept off by their taint gpu, not tolerated (3 nodes)", None),
+        ((TAINTED, TAINTED, None), "6", "a and b have room; excluded by their taint gpu, not tolerated (2 nodes)", None),
+        ((TAINTED, TAINTED, TAINTED), "3", "a, b and c have room; excluded by their taint gpu, not tolerated (3 nodes)", None),
         # too large for all: a new node of that size would have the taint too
         ((TAINTED, TAINTED, None), "9", "the nearest, c, has 4 cores", None),
         ((None, None, TAINTED), "9", "the nearest, a, has 8 cores", "1.125:1"),

@@ -89,7 +89,7 @@ def test_resources_are_counted_apart() -> None:
         ({"containers": [asking("two")]}, "containers, requests, cpu: 'two' is no quantity"),
         ({"containers": {"cpu": 1}}, "containers: a list of objects is expected"),
         ({"containers": [{"resources": {"requests": [1]}}]}, "containers, requests: an object with quantities is expected"),
-        ({"containers": [{"resources": "all"}]}, "containers: resources are no object"),
+        ({"containers": [{"resources": "all"}]}, "containers: resources are not an object"),
         ({"overhead": {"memory": "-1Gi"}}, "overhead, memory: '-1Gi' is no quantity"),
     ],
 )

@@ -116,7 +116,7 @@ def test_a_node_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (wait["met"], wait["met_without"]) == (True, False)
     assert [own[0] for own in found["later"].values()] == [0, 600]
     said = capsys.readouterr().out
-    assert "1 pod of these nodes would start again, behind those that wait: team/runs." in said
+    assert "1 pod of these nodes would start again, behind the waiting pods: team/runs." in said
     assert "pods that wait now start 0 s later on average; the others start 600 s later on average." in said
 
 
