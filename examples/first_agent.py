@@ -1,4 +1,4 @@
-"""Twenty lines that train an agent with an untouched library, and compare it with best fit on jobs that it has never met.
+"""Train an agent with a library's defaults, and compare it with best fit on new jobs, in twenty lines.
 
 python examples/first_agent.py
 tensorboard --logdir runs

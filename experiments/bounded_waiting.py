@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import packenv
 from experiments.script_options import options_of
-from packenv.runs.size_classes import delay_by_size
+from packenv.runs.delay_classes import delay_by_size
 
 POLICIES = (
     *("bf-js", "reserve:age=300", "reserve:age=1000", "reserve:age=3000"),

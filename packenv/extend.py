@@ -17,7 +17,7 @@ results         `Showable`, `Answer`, `Table`, `Column`, `numbers`, `Styled`, `C
 texts           `counted`, `counted_by_reason`, `do_not_go`, `estimate`, `lasting`, `left_out_lines`, `listed`, `number`
 reading         within limits of size and memory: `reading`, `read_text`, `read_json`, `parse_json`, `lines_of`, `first_bytes`,
                 `read_number`, `read_whole`, `read_quantity`, `exact`, `finite_number`, `whole_number`, `excerpt`, `Memory`,
-                `MOST_BYTES`, `PER_BYTE`, `without_collection`, `is_of_kubectl`, `read_trace`,
+                `MOST_BYTES`, `PER_BYTE`, `without_collection`, `is_of_kubectl`, `read_trace`, `Columns`,
                 `resource_names`, `chosen_resources`, `Wanted`
 writing         `atomic_path`, `check_writable`, `write_json`
 laws            `Law`, `AtomicLaw`, `Empirical`, `Geometric`, `Uniform`, `parse_law`; in compiled code `Builder`, `Laws`, `draw`
@@ -28,8 +28,8 @@ workloads       `at_a_rate`, `as_servers`, `InService`, `BeginsBusy`, `begins_bu
 runs            `Run`, `runs_of`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`, `local_executor`,
                 `ThisProcess`
 statistics      `Interval`, `interval`, `mean_and_half`, `paired_ratio`, `ratio_of_means`, `doubt_at`, `DOUBT`, `UNKNOWN`
-stability       `judge_run`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search for the
-                largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
+stability       `judge_run`, `settling_time`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search for
+                the largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
 bounds          `completion_bound`
 goals of plans  `Goal`, `GOAL`, `parse_goal`, `share_of`, `fewest_of`, `Trial`, `AskRuns`, `mean_of`, `is_met`, `open_goals`,
                 `least_from`, `NoneMeets`, `plan_all`, `Say`, `print_refused`
@@ -196,6 +196,7 @@ if TYPE_CHECKING:
     from packenv.results.stability import Verdict as Verdict
     from packenv.results.stability import combine as combine
     from packenv.results.stability import judge_run as judge_run
+    from packenv.results.stability import settling_time as settling_time
     from packenv.runs.run import Run as Run
     from packenv.runs.run import runs_of as runs_of
     from packenv.runs.runner import Runner as Runner
@@ -241,6 +242,7 @@ if TYPE_CHECKING:
     from packenv.workloads.source import Source as Source
     from packenv.workloads.source import table_source as table_source
     from packenv.workloads.traces import read_trace as read_trace
+    from packenv.workloads.traces.columns import Columns as Columns
     from packenv.workloads.traces.format import first_bytes as first_bytes
     from packenv.workloads.traces.trace import Wanted as Wanted
     from packenv.workloads.traces.trace import resource_names as resource_names

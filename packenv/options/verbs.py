@@ -37,6 +37,9 @@ class EvaluateOptions:
         None, "Show jobs with a longer mean task duration separately, as long jobs.", metavar="90s", group="Measures"
     )
     by_size: bool = option(False, "Also show delays by task size: each of a few, or quartiles.")
+    by: str | None = option(
+        None, "Also show delays by a trace's user, account, partition, …, or a table's class or tenant.", metavar="LABEL"
+    )
     slowdown_bound: Seconds | None = option(
         None,
         "Show bounded slowdowns and responses; shorter durations count as this  [default: 10s; shown for logs of parallel jobs].",

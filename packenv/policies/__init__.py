@@ -1,6 +1,7 @@
-"""Policies that do not learn: one folder per paper. Each scheduling rule follows the paper's pseudo-code.
+"""Policies that do not learn: one folder per paper.
 
-The names of `packenv.catalogue`, and those of `HOMES`, are imported when they are first used. Type checkers read the list below.
+Each scheduling rule follows the paper's pseudo-code. Names in `packenv.catalogue` and `HOMES` are imported when they are first
+used. Type checkers read the list below.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def smallest(job: QueuedJobs) -> Floats:
 
 
 def log10(amount: Floats) -> Floats:
-    """Return log₁₀ as in F1 to F4: at least that of 0.1."""
+    """Return log₁₀ of at least 0.1, as in F1 to F4."""
     return np.asarray(np.log10(np.where(amount > 0, amount, 0.1)))
 
 

@@ -20,9 +20,9 @@ from packenv.results.result import KINDS, Result
 from packenv.results.stability import UNSTABLE
 from packenv.runs import comparison_tables, run_charts
 from packenv.runs.comparison_tables import story_of, verdict_of
+from packenv.runs.delay_classes import by_label, by_size, mean_by_class
 from packenv.runs.measures import COMPLETION, JOBS, MEASURES, SPEED, Record, measured_values, record_of, same_jobs, summary_of
-from packenv.runs.size_classes import by_size, mean_by_size
-from packenv.runs.statistics import Interval, mean_and_half, ratio_of_means
+from packenv.runs.statistics import DOUBT, DOUBT_IN_LOOKS, Interval, mean_and_half, ratio_of_means
 from packenv.simulation import setting_of
 from packenv.workloads.workload import Workload
 
@@ -59,7 +59,7 @@ class Comparison(Showable):
         """
         wide = []
         for runs in self.by_policy if self.options.until else ():
-            mean, half = mean_and_half([run.mean_queue for run in runs])
+            mean, half = mean_and_half([run.mean_queue for run in runs], DOUBT_IN_LOOKS)
             if mean and half and half > (self.options.until or math.inf) * mean and verdict_of(runs) != UNSTABLE:
                 wide.append(runs[0].policy)
         return wide
@@ -92,18 +92,21 @@ class Comparison(Showable):
         slot = self.workload.shown_slot
         seeds = same_jobs(self.workload, self.by_policy, self.options.cutoff)
         values = [[measured_values(run, same) for run, same in zip(runs, seeds, strict=False)] for runs in self.by_policy]
-        summaries = [summary_of(*group, slot) for group in zip(self.by_policy, values, strict=True)]
+        doubt = DOUBT if self.options.until is None else DOUBT_IN_LOOKS
+        summaries = [summary_of(*group, slot, doubt) for group in zip(self.by_policy, values, strict=True)]
         records = [*map(record_of, self.all_runs, chain(*values), repeat(slot))]
         # Add recorded waits, and delays by size if wanted.
         if (recorded := comparison_tables.recorded_delays(self.workload)) is not None:
-            for summary in summaries:
-                summary["recorded"] = recorded
-        if self.options.by_size:
-            classes = by_size(self.workload, self.by_policy)
-            for record, classes_of_run in zip(records, chain(*classes), strict=True):
-                record["by_size"] = classes_of_run
-            for summary, group in zip(summaries, classes, strict=True):
-                summary["by_size"] = mean_by_size(group)
+            for summary, runs in zip(summaries, self.by_policy, strict=True):
+                summary |= {"recorded": recorded} | comparison_tables.likeness(self.workload, runs)
+        by = self.options.by
+        classes = {"by_size": by_size(self.workload, self.by_policy)} if self.options.by_size else {}
+        classes |= {} if by is None else {"by_label": by_label(self.workload, self.by_policy, by)}
+        for key, by_policy in classes.items():
+            for record, of_run in zip(records, chain(*by_policy), strict=True):
+                record[key] = of_run
+            for summary, group in zip(summaries, by_policy, strict=True):
+                summary[key] = mean_by_class(group)
         return summaries, records
 
     @property

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import INTERVAL_REACHES_ZERO, LONG, NONE, estimate, is_wide, lasting_estimate, listed, number
+from packenv.results.job_times import eligible_slots
 from packenv.results.response import SLOWDOWN_BOUND
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
+from packenv.runs.delay_classes import TIMES as CLASS_TIMES
 from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
-from packenv.runs.size_classes import TIMES as SIZE_TIMES
 from packenv.runs.statistics import certainly_below, ratio_of_means
 from packenv.theory.completion.bound import SHOWN_AS
 
@@ -68,7 +70,7 @@ def spare_headings(table: str) -> list[str]:
 
 def tables_of(comparison: Comparison) -> list[Table]:
     """Return the tables of queues and delays, sizes, whole jobs and data."""
-    summaries, times, cutoff = comparison.summaries, times_of(comparison), comparison.options.cutoff or 0.0
+    times, cutoff = times_of(comparison), comparison.options.cutoff or 0.0
     parts = "times" if times.long else times.unit
     unit = "slots" if comparison.workload.slot_seconds is None else "s"
     bound = f"{comparison.options.slowdown_bound or SLOWDOWN_BOUND:g} {unit}"
@@ -80,8 +82,13 @@ def tables_of(comparison: Comparison) -> list[Table]:
         DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
-    sizes = [sizes_table(summaries, times, comparison.workload.D)] if comparison.options.by_size else []
-    return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *sizes, *tables[1:]]
+    size = "size" if comparison.workload.D == 1 else "the largest share of the largest server that a task needs"
+    by = {"by_size": (size, "size up to")} if comparison.options.by_size else {}
+    by |= {} if comparison.options.by is None else {"by_label": (comparison.options.by, comparison.options.by)}
+    classes = [
+        classes_table(f"delays{times.in_unit} by {what}", key, heading, comparison, times) for key, (what, heading) in by.items()
+    ]
+    return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *classes, *tables[1:]]
 
 
 def rejected_table(comparison: Comparison) -> list[Table]:
@@ -209,6 +216,7 @@ def legend(comparison: Comparison) -> list[str]:
     marks = [*answer_of(comparison), *over_first(comparison)]
     if any(is_wide(record[key], record["interval"][key]) for record in summaries for key in estimates):
         marks.append(f"{INTERVAL_REACHES_ZERO}; more seeds or slots narrow it")
+    marks += unlike_the_log(comparison)
     if comparison.drained:
         marks.append("utilisation: from the first arrival to the last end")
     if any(record["verdict"] == UNSTABLE for record in summaries):
@@ -263,6 +271,12 @@ def of_policies(title: str, columns: Sequence[Column], summaries: Sequence[Recor
 RECORDED = {"mean_delay": "mean", "delay_p50": "p50", "delay_p95": "p95", "delay_p99": "p99"}
 """Measures of recorded waits, and their headings."""
 
+LIKENESS = {"correlation": "correlation", "tenfold": "tenfold"}
+"""Measures of recorded and simulated waits of the same jobs, and their headings."""
+
+SHORT_WAIT = 60.0
+"""Seconds, or slots of unknown length: shorter waits count as this where waits are divided."""
+
 
 def recorded_delays(workload: Workload) -> Record | None:
     """Return the recorded waits of a log by the keys of RECORDED, in slots.
@@ -277,27 +291,77 @@ def recorded_delays(workload: Workload) -> Record | None:
     return dict(zip(RECORDED, (float(waits.mean()), *quantiles), strict=True))
 
 
+def likeness(workload: Workload, runs: Sequence[Result]) -> Record:
+    """Compare the simulated wait of each job with the recorded one, as means over the runs.
+
+    correlation  Spearman's, of ranks; None if all waits of a run are equal
+    tenfold      share of the jobs that waited ten times as long as recorded, or a tenth
+    A gang counts once. Only started jobs count.
+    """
+    shortest = SHORT_WAIT / (workload.slot_seconds or 1.0)
+    correlations, tenfold = [], []
+    for run in runs:
+        assert workload.provenance.recorded_waits is not None and workload.jobs is not None and run.schedule is not None
+        jobs = workload.jobs.first(len(run.schedule.start))
+        started = (run.schedule.start >= 0) & jobs.leads
+        recorded = workload.provenance.recorded_waits[: len(jobs)][started]
+        simulated = (run.schedule.start - eligible_slots(jobs, run.schedule))[started]
+        if len(recorded) == 0:
+            return dict.fromkeys(LIKENESS)
+        if np.ptp(recorded) > 0 and np.ptp(simulated) > 0:
+            correlations.append(np.corrcoef([_ranks(recorded), _ranks(simulated)])[0, 1])
+        ratio = np.maximum(simulated, shortest) / np.maximum(recorded, shortest)
+        tenfold.append(float(((ratio >= 10) | (ratio <= 0.1)).mean()))
+    correlation = float(np.mean(correlations)) if len(correlations) == len(runs) else None
+    return {"correlation": correlation, "tenfold": float(np.mean(tenfold))}
+
+
+def _ranks(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ranks (n,), the mean rank for equal values."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place], np.float64)
+
+
 def recorded_waits_table(comparison: Comparison, times: Times) -> list[Table]:
-    """Return the recorded waits next to those of each policy."""
+    """Return the recorded waits next to those of each policy, and how alike they are."""
     recorded = recorded_delays(comparison.workload)
     if recorded is None:
         return []
-    table = Table(f"waits{times.in_unit}, recorded and simulated", [Column("policy"), *numbers(*RECORDED.values())])
+    columns = [Column("policy"), *numbers(*RECORDED.values(), *LIKENESS.values())]
+    table = Table(f"waits{times.in_unit}, recorded and simulated", columns)
     for record in ({"policy": "as recorded", **recorded}, *comparison.summaries):
-        table.add(record["policy"], *(times.cell(record[key], None, lambda mean, _: number(mean)) for key in RECORDED))
+        correlation, tenfold = (record.get(key) for key in LIKENESS)
+        alike = (NONE if correlation is None else f"{correlation:.2f}", NONE if tenfold is None else f"{tenfold:.0%}")
+        table.add(record["policy"], *(times.cell(record[key], None, lambda mean, _: number(mean)) for key in RECORDED), *alike)
     return [table]
 
 
-def sizes_table(summaries: Sequence[dict[str, Any]], times: Times, resources: int) -> Table:
-    """Return a row for each size class of each policy, smallest first."""
-    columns = numbers("size up to", "tasks", *SIZE_TIMES.values())
-    what = "size" if resources == 1 else "the largest share of the largest server that a task needs"
-    table = of_policies(f"delays{times.in_unit} by {what}", columns, summaries, spare_headings(QUEUE))
-    for record in summaries:
-        for n, (size, of_class) in enumerate(record["by_size"].items()):
-            cells = [times.cell(of_class[key], of_class["interval"][key]) for key in SIZE_TIMES]
-            table.add("" if n else record["policy"], size, number(of_class["tasks"]), *cells)
+def unlike_the_log(comparison: Comparison) -> list[str]:
+    """Return a warning if the waits of most jobs differ tenfold from the recorded ones."""
+    unlike = {record["policy"]: record.get("tenfold") or 0.0 for record in comparison.summaries}
+    shares = [f"{share:.0%} of the jobs ({policy})" for policy, share in unlike.items() if share > 0.5]
+    if not shares:
+        return []
+    return [f"waits differ tenfold from the recorded ones for {listed(shares)}: this is not how the cluster of the log worked"]
+
+
+def classes_table(title: str, key: str, heading: str, comparison: Comparison, times: Times) -> Table:
+    """Return a row for each class of each policy, with the recorded waits of a log."""
+    recorded = comparison.workload.provenance.recorded_waits is not None
+    shown = {name: text for name, text in CLASS_TIMES.items() if recorded or name != "recorded"}
+    columns = numbers(heading, "tasks", *shown.values(), *(["ratio"] if recorded else []))
+    columns[0] = columns[0] if key == "by_size" else Column(heading)
+    table = of_policies(title, columns, comparison.summaries, spare_headings(QUEUE))
+    for record in comparison.summaries:
+        for n, (label, of_class) in enumerate(record[key].items()):
+            cells = [times.cell(of_class[name], of_class["interval"][name]) for name in shown]
+            cells += [_ratio(of_class["mean_delay"], of_class["recorded"])] if recorded else []
+            table.add("" if n else record["policy"], label, number(of_class["tasks"]), *cells)
     return table
+
+
+def _ratio(simulated: float | None, recorded: float | None) -> str:
+    return NONE if simulated is None or not recorded else f"{simulated / recorded:.3g}"
 
 
 def verdict_of(runs: Sequence[Result]) -> str:

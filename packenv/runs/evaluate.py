@@ -17,6 +17,7 @@ from packenv.options.verbs import MOST_SEEDS, EvaluateOptions
 from packenv.policy import distinct_names
 from packenv.results.result import Result
 from packenv.runs.comparison import Comparison, duration_aware_policies
+from packenv.runs.delay_classes import labels_of
 from packenv.runs.run import Run, seeds_for
 from packenv.runs.runner import RunOptions, RunsFailed, run_most
 from packenv.runs.sweep import Sweep, check_measure, several_loads
@@ -132,8 +133,13 @@ def planned(
         raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
     if options.estimate_error is not None:
         workload = misjudged(workload, options.estimate_error)
-    if options.backlog is not None and options.by_size:
-        raise ArgumentError("`by_size` needs arrival times, and `backlog` has none: leave one out")
+    for name in ("by_size", "by"):
+        if options.backlog is not None and getattr(options, name):
+            raise ArgumentError(f"`{name}` needs arrival times, and `backlog` has none: leave one out")
+    if options.by is not None:
+        if workload.jobs is None:
+            raise ArgumentError(f"`by`: {workload.name} is random, and its tasks have no labels: `by_size` has classes of sizes")
+        labels_of(workload, workload.jobs, options.by)
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
         raise ArgumentError("`cutoff` must be a number of seconds above 0, and needs a table with a column job")
@@ -146,6 +152,8 @@ def planned(
         "schedule": schedule
         or has_jobs
         or options.by_size
+        or options.by is not None
+        or workload.provenance.recorded_waits is not None
         or (jobs_schedule and workload.jobs is not None)
         or (devices_schedule and workload.has_devices),
         "backlog": options.backlog,

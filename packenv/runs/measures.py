@@ -22,7 +22,7 @@ from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
 from packenv.results.schedule import Schedule
 from packenv.results.stability import combine
-from packenv.runs.statistics import mean_and_half
+from packenv.runs.statistics import DOUBT, mean_and_half
 from packenv.theory.completion.bound import completion_bound
 from packenv.workloads.network import ANY, NODE, RACK
 from packenv.workloads.workload import Workload
@@ -134,15 +134,15 @@ class Measure(NamedTuple):
     cell: Callable[[float | None, float | None], str] = estimate
     spare: int = 0
 
-    def over_seeds(self, values: Sequence[Any]) -> tuple[Any, Any]:
-        """Return mean and half-width of the 95 % interval over seeds (Student's t).
+    def over_seeds(self, values: Sequence[Any], doubt: float = DOUBT) -> tuple[Any, Any]:
+        """Return mean and half-width of the 1 - `doubt` interval over seeds (Student's t).
 
         Lists are averaged place by place.
         """
         if isinstance(values[0], list):
-            both = [self.over_seeds(column) for column in zip(*values, strict=True)]
+            both = [self.over_seeds(column, doubt) for column in zip(*values, strict=True)]
             return [mean for mean, _ in both], [half for _, half in both]
-        return (None, None) if self.every and None in values else mean_and_half(values)
+        return (None, None) if self.every and None in values else mean_and_half(values, doubt)
 
 
 def _plain(mean: float | None, half: float | None) -> str:
@@ -277,7 +277,7 @@ MEASURES: list[Measure] = [
               meaning="mean delay: time from eligible (arrived, and all that it waits for has ended) to start. Tasks count that "
                       "become eligible in the slots from `warmup` on and start. A gang counts once"),
     _of_tasks("mean_response", "response", SLOTS, LESS, spare=5,
-              meaning="mean response: time from eligible to end, of the tasks of `mean_delay`. A gang ends with its last task"),
+              meaning="mean response, from eligible to end, of the tasks of `mean_delay`. A gang ends with its last task"),
     _of_tasks("delay_p50", "p50", SLOTS, LESS, cell=_plain, spare=3, meaning="median of the delay, in slots"),
     _of_tasks("delay_p95", "p95", SLOTS, LESS, cell=_plain, spare=8, scalar="result/delay 95 %",
               meaning="95th percentile of the delay, in slots"),
@@ -379,16 +379,18 @@ def record_of(run: Result, values: Mapping[str, Value], slot_seconds: float | No
     return record | {key: getattr(run, key) for key in ("stopped", "seconds", "load", "rho")}
 
 
-def summary_of(runs: Sequence[Result], values: Sequence[Mapping[str, Value]], slot_seconds: float | None) -> Record:
+def summary_of(
+    runs: Sequence[Result], values: Sequence[Mapping[str, Value]], slot_seconds: float | None, doubt: float = DOUBT
+) -> Record:
     """Return one policy's means over its seeds.
 
-    `interval` has the half-widths of 95 % intervals, None for a single seed. The verdict is on all seeds together.
+    `interval` has the half-widths of 1 - `doubt` intervals, None for a single seed. The verdict is on all seeds together.
     """
     record: Record = {key: getattr(runs[0], key) for key in ASKED} | {"seed": None}
     record |= {"seeds": len(runs), "slots": float(np.mean([run.slots for run in runs])), "slot_seconds": slot_seconds}
     interval: Record = {}
     for measure in MEASURES:
-        record[measure.key], half = measure.over_seeds([of_run[measure.key] for of_run in values])
+        record[measure.key], half = measure.over_seeds([of_run[measure.key] for of_run in values], doubt)
         interval |= {measure.key: half} if measure.spread else {}
     record |= combine(run.verdict for run in runs).plain
     record["slowdown_bound"] = next((run.response.slowdown_bound for run in runs if run.response is not None), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -68,6 +69,7 @@ class Provenance:
 
 
 Ints = NDArray[np.int64]
+NO_LABEL = "(none)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,8 @@ class Records:
     faster or slower than in it."""
     time_unit: str = "s"
     """Unit of the file's times, one of TIME_UNITS."""
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    """Arrays or Arrow columns (rows of the file,) of names such as users, by lower-case name."""
     stays_here: ClassVar = True  # schedules are written by the process that has read the file (packenv.executors.shared)
 
     def columns(self) -> dict[str, pa.Array]:
@@ -92,6 +96,15 @@ class Records:
         if self.rows is None:
             return {}
         return {"row": pa.array(self.rows)} | ({} if self.ids is None else {"id": _as_written(self.ids, self.rows - 1)})
+
+    def labelled(self, name: str) -> tuple[Ints, list[str]] | None:
+        """Return the number of each task's label (n,) and all labels, or None."""
+        import pyarrow as pa
+
+        if self.rows is None or name not in self.labels:
+            return None
+        texts = _as_written(self.labels[name], self.rows - 1).cast(pa.string()).fill_null(NO_LABEL).dictionary_encode()
+        return np.asarray(texts.indices, np.int64), texts.dictionary.to_pylist()
 
     def times(self, slots: Ints, unknown: NDArray[np.bool_], slot_seconds: float) -> pa.Array:
         """Return starts of slots (n,) by the file's clock, or null."""

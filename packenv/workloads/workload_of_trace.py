@@ -162,7 +162,9 @@ def workload_of_trace(
         notes=notes,
         estimates=_estimates(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
-        file_records=Records(None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit),
+        file_records=Records(
+            None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit, recorded.labels
+        ),
     )
     return setting.recorded(of_log)
 

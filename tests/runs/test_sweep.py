@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 import packenv
 from packenv.content.charts import LineChart
 from packenv.content.tables import Table, numbers
 from packenv.options.verbs import MOST_SEEDS
 from packenv.report.tables import latex_of
-from packenv.runs.statistics import mean_and_half
+from packenv.runs.evaluate import FEWEST_SEEDS
+from packenv.runs.statistics import DOUBT_IN_LOOKS, mean_and_half
 from packenv.runs.sweep import Sweep
 from packenv.workloads.laws import ARRIVALS, Discrete, Geometric, parse_arrivals
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic, Poisson
@@ -75,13 +79,29 @@ def test_until_runs_as_many_seeds_as_are_needed() -> None:
     few = packenv.evaluate("paper/fig4b", ["bf-js"], intensity=0.5, slots=5000, until="20%")
     queues = [run.mean_queue for run in few.all_runs]
     assert [run.seed for run in few.all_runs] == [*range(len(queues))] and len(queues) in (8, 16, 32, 64, 128)
-    mean, half = mean_and_half(queues)
-    before, half_before = mean_and_half(queues[: len(queues) // 2])
+    mean, half = mean_and_half(queues, DOUBT_IN_LOOKS)
+    before, half_before = mean_and_half(queues[: len(queues) // 2], DOUBT_IN_LOOKS)
     assert mean and half and half <= 0.2 * mean and not few.not_reached
     assert len(queues) == 8 or (before and half_before and half_before > 0.2 * before)
+    assert few.summaries[0]["interval"]["mean_queue"] == half
     some = packenv.evaluate("paper/fig4b", ["bf-js"], intensity=[0.5, 0.7], slots=500, seeds=1, until=0.001)
     assert {len(comparison.all_runs) for comparison in some.comparisons} == {MOST_SEEDS}
     assert f"wider than ± 0.1 % after {MOST_SEEDS} seeds" in str(some.table())
+
+
+@pytest.mark.parametrize("cv", [0.02, 0.035, 0.05])
+@pytest.mark.parametrize("first", [FEWEST_SEEDS, 8])
+def test_until_covers(first: int, cv: float) -> None:
+    """Of 10,000 sets of runs whose means have a gamma law, 94 % or more end with an interval that holds the true mean, 1."""
+    runs = np.random.default_rng(first).gamma(1 / cv**2, cv**2, (10_000, MOST_SEEDS))
+    seeds, covered, left = first, 0, runs
+    while len(left):
+        means, errors = left[:, :seeds].mean(axis=1), left[:, :seeds].std(axis=1, ddof=1) / math.sqrt(seeds)
+        halves = stdtrit(seeds - 1, 1 - DOUBT_IN_LOOKS / 2) * errors
+        ended = (halves <= 0.02 * means) | (seeds == MOST_SEEDS)
+        covered += int((abs(means - 1) <= halves)[ended].sum())
+        left, seeds = left[~ended], 2 * seeds
+    assert covered >= 9_400
 
 
 def test_the_command(sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ class Easy(NamedTuple):
 
     order  a rule of packenv.policies.orders in place of age, applied again in every slot
 
-    Reservations are computed again in every slot with a completion or an arrival. Durations are those of column `estimate`, or
+    Reservations are computed again in every slot with a completion or an arrival. Durations are column `estimate`, or
     the true ones without it. A task that outlives its estimate is expected to leave in the next slot. `estimates`: raises
     InputError for a workload without the column.
     """

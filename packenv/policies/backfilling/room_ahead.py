@@ -77,7 +77,7 @@ def look_ahead(c: Cluster, ahead: RoomAhead) -> None:
 
 @compiled
 def expected_end(c: Cluster, ahead: RoomAhead, i: int) -> int:
-    """Return the slot in which task i, in service, should leave."""
+    """Return the slot when task i, in service, should leave."""
     task = c.task[c.e, i]
     end = task.slots
     if c.source.estimate.shape[0] > 0 and task.row >= 0:

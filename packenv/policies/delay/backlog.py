@@ -91,7 +91,7 @@ def add_new(c: Cluster, b: Backlog) -> None:
 
 @compiled
 def add(b: Backlog, row: int, i: int) -> None:
-    """Add row (task i of the pool) to its group and home servers, in row order."""
+    """Add row (task i) to its group and home servers, in row order."""
     g, job = b.group[row], b.job[row]
     b.place[row] = i
     insert_in_order(b.links, b.ends[g], row)

@@ -264,7 +264,7 @@ def wake_later(rules: OfferRules, cluster: Cluster, state: Waits, count: int) ->
 
 @compiled
 def runs_out(cluster: Cluster, state: Waits, job: int) -> int:
-    """Return the slot in which a waiting job may launch wider."""
+    """Return the slot when a waiting job may launch wider."""
     near = state.begin[job] + int(np.floor(patience(state, job, RACK))) + 1
     return near if near > now(cluster) else state.begin[job] + int(np.floor(patience(state, job, ANY))) + 1
 

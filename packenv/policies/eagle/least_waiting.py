@@ -38,7 +38,7 @@ class LeastWaiting(Frame):
 def least_waiting(slots: Ints, tasks: int) -> LeastWaiting:
     """Return the state with no task placed.
 
-    `slots` (L,): tasks that each server can run at once. `tasks`: number of all tasks.
+    `slots` (L,): tasks that each server can run together. `tasks`: number of all tasks.
     """
     servers = len(slots)
     kinds, kind = np.unique(slots, return_inverse=True)

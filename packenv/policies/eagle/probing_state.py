@@ -84,7 +84,7 @@ message_type = np.dtype(
 
 @dataclass(frozen=True)
 class SystemRules:
-    """The rules in which the five systems differ; times in slots."""
+    """The differences of the five systems. Times are in slots."""
 
     delay: int  # slots that every message takes
     general: int  # servers 0 .. general - 1 take centrally placed tasks
@@ -100,7 +100,7 @@ class SystemRules:
 class Probing(Frame):
     """L servers, n rows of the table, D resources.
 
-    The first fields are those of `SystemRules`.
+    The first fields are of `SystemRules`.
     """
 
     delay: int
@@ -144,7 +144,7 @@ def probing(
     mean      (n,) mean estimated duration of the tasks of each row's job, in slots
     central   (n,) whether the central scheduler places a row
     patience  how many times the estimate of its job may overtake an entry
-    slots     (L,) tasks that each server can run at once
+    slots     (L,) tasks that each server can run together
     """
     n, servers = len(jobs), len(slots)
     row = np.zeros(n, row_type)

@@ -1,1 +1,1 @@
-"""Placing tasks on GPUs that are shared or taken whole (Weng et al., "Beware of Fragmentation", USENIX ATC 2023; PAPERS §7)."""
+"""GPUs, shared or whole (Weng et al., USENIX ATC 2023, PAPERS §7)."""

@@ -123,7 +123,10 @@ def ranking(
 
 @compiled
 def choose(r: Ranking, request: int, free: Any, left: Any, e: int) -> int:
-    """Return the server for a request in free (B, L, D), left (B, L, M), or −1."""
+    """Return the server for a request, or −1.
+
+    `free` (B, L, D) and `left` (B, L, M) of cluster `e`.
+    """
     best, server, equal, tightest = NOT_HERE, -1, 0, 0.0
     for n in range(len(r.order)):
         s = r.order[n]

@@ -80,7 +80,7 @@ def _levels(policy: VQS | VQSBestFit, setting: Setting) -> int:
 
 
 def _queue(policy: VQS | VQSBestFit) -> int:
-    """Return the order in which a change of J assigns new types."""
+    """Return the order of new types after a change of J."""
     return BY_QUEUE if policy.adaptive else 0
 
 

@@ -115,7 +115,7 @@ class Tetris(NamedTuple):
     remote   share of the alignment that is lost on a server without the task's data, 0 ≤ remote ≤ 1
     weights  of the resources in the alignment, as 1:1:2:1. All are 1 by default
 
-    Durations are those of column `estimate`, or the true ones without it. Raises InputError for parameters out of range.
+    Durations are column `estimate`, or the true ones without it. Raises InputError for parameters out of range.
     """
 
     f: float = 0.25

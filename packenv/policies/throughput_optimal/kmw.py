@@ -52,7 +52,7 @@ MOST_STEPS = 200_000  # sums times types: a tenth of a millisecond for each choi
 class Packings(NamedTuple):
     """The sums of sizes that each kind of server holds, from 0; R in all.
 
-    The configuration of the largest weight ⟨k, Q⟩ is that of an unbounded knapsack over them. No configuration is listed: with 20
+    The configuration of the largest weight ⟨k, Q⟩ solves an unbounded knapsack over them. No configuration is listed: with 20
     types of small sizes there are too many. The result equals `maxweight`'s choice: the first of the largest weight in descending
     lexicographic order.
     """
@@ -134,7 +134,7 @@ REFRESH = {"empty": EMPTY, "timer": TIMER, "weight": WEIGHT}
 class KMaxWeight(NamedTuple):
     """Give a server the heaviest configuration of K rounded types.
 
-    types     number of types K. 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    types     number of types K. 0: the distinct sizes if these are few, else enough for ρ_K >= (1 - eps) ρ*
     refresh   when a server with room for some waiting task gets a new configuration. "empty": if the server is
               empty. "weight": also if the configuration weighs less than the largest weight w by more than slack · √w.
               "timer": also after `every` slots

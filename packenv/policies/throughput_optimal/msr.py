@@ -112,7 +112,7 @@ class MSR(NamedTuple):
 
     A server starts tasks that its active configuration lacks.
 
-    types     number of types K. 0: the distinct sizes if these are few, else as many as make ρ_K >= (1 - eps) ρ*
+    types     number of types K. 0: the distinct sizes if these are few, else enough for ρ_K >= (1 - eps) ρ*
     cycle     mean slots of a round. 0: 100 mean services, and 5 for each configuration. With a long queue it lasts longer:
               the geometric mean of `cycle` and the time in which as many tasks arrive as wait
     backfill  fill idle room by best fit from the whole queue

@@ -31,7 +31,7 @@ TRIED = 32, 64, 128, 256, 512, 1024
 def checked_program(policy: Any, setting: Setting, most_steps: int = MOST_STEPS) -> RoundedProgram:
     """Return the program of `policy.types`.
 
-    If that is 0, it has as many types as make ρ_K >= (1 - policy.eps) ρ*, and more if the load needs more. Raises InputError for
+    If that is 0, it has enough types for ρ_K >= (1 - policy.eps) ρ*, and more if the load needs more. Raises InputError for
     parameters out of range, and for a load that is at least ρ_K of `policy.types` although ρ* is larger.
     """
     if not 0 <= policy.types <= MOST_NAMED or not 0 < policy.eps < 1 or policy.few < 0:

@@ -103,7 +103,7 @@ class ShortestRemaining(NamedTuple):
     total  True: by the whole work of a job, finished or not. This is SJF-CP, "shortest job first, critical path" of Mao et al.,
            *Learning scheduling algorithms for data processing clusters* (Decima), SIGCOMM 2019, §7.1
 
-    A job whose tasks fit nowhere is skipped. Durations are those of column `estimate`, or the true ones without it.
+    A job whose tasks fit nowhere is skipped. Durations are column `estimate`, or the true ones without it.
     """
 
     total: bool = False

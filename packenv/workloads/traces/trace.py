@@ -100,6 +100,7 @@ class Trace:
     source: str = ""  # the file or folder that it was read from
     rows: Ints | None = None  # (n,) the row of the task in the file, from 1; None if a task has several rows
     ids: Any = None  # (rows of the file,) the number or name of each, an array or an Arrow column, if the file has such
+    labels: dict[str, Any] = field(default_factory=dict)  # (rows of the file,) names of users etc., as `ids`
     time_unit: str = "s"  # of times in the file that are numbers, one of TIME_UNITS
     about: str = ""  # meaning of capacity 1, and omissions of the reader
     unfit: dict[str, Bools] = field(default_factory=dict)  # (n,) tasks that are not converted, by additional reasons

@@ -63,11 +63,12 @@ WORKERS = "workers"
 GPU_KINDS = "gpu_kinds"
 LENGTHS = ("estimate", "remote_overhead")
 """Columns of times: in slots, or with `_s` behind their names in seconds."""
-NAMED = (*OPTIONAL, "id", *(f"{name}_s" for name in LENGTHS), GPU_KINDS, WORKERS)
+LABELS = ("class", "tenant")
+NAMED = (*OPTIONAL, "id", "class", *(f"{name}_s" for name in LENGTHS), GPU_KINDS, WORKERS)
 ID = re.compile(r"((?P<job>job)[ _.-]?|task[ _.-]?)?id", re.IGNORECASE)
 """Names of columns that identify a row's task, or its job without another."""
 NO_RESOURCE = re.compile(
-    r"|index|unnamed: \d+|__index_level_\d+__|row|deadline|weight|status|event|partition|"
+    r"|index|unnamed: \d+|__index_level_\d+__|row|deadline|weight|status|event|partition|account|"
     r"(start|end|finish|schedule)_.*|sched(uling)?_class|group|server|machine|node|task(_index)?|"
     r"(.*[ _.-])?(prio(rity)?|queue|user|name|id)|(job|task|user|queue|group)(name|id)",
     re.IGNORECASE,
@@ -309,6 +310,7 @@ def _in_slots(columns: Columns, demands: tuple[str, ...], twice: Bools) -> Trace
         dropped=dropped,
         rows=rows + 1,
         ids=_ids(columns),
+        labels={name: columns.table[name] for name in LABELS if name in columns},
         device_shares=_shares_devices(demands, amount),
         devices_said=GPU_KINDS in columns,
         notes=_unit_notes(columns, demands, amount),
@@ -356,6 +358,7 @@ def _in_seconds(columns: Columns, demands: tuple[str, ...], unit: str, twice: Bo
         source=str(columns.path),
         rows=rows + 1,
         ids=_ids(columns),
+        labels={name: columns.table[name] for name in LABELS if name in columns},
         time_unit=unit,
         origin=origin_of(columns, names[0]),
         devices=None if devices is None else devices[rows],

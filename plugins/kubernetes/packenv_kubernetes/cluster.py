@@ -23,7 +23,6 @@ from packenv_kubernetes.filters import (
     Toleration,
     Traits,
     admitted,
-    as_resources,
     groups_of,
 )
 from packenv_kubernetes.fits_nowhere import unfit_lines
@@ -31,6 +30,7 @@ from packenv_kubernetes.objects import Pod
 from packenv_kubernetes.owners import OwnerTimes
 from packenv_kubernetes.pod_groups import gang_lines, side_by_side, whole_gangs
 from packenv_kubernetes.preemption import Begun, first_cycle
+from packenv_kubernetes.rules_as_resources import as_resources
 from packenv_kubernetes.shared_gpus import SharedGpus
 from packenv_kubernetes.started import ENDLESS, OfGpus, Started
 from packenv_kubernetes.texts import MOST_NAMED, amount_text, counted, some

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv.extend import NO_GANG, to_units
-from packenv_kubernetes.filters import Rules, Traits, admitted, as_resources
+from packenv_kubernetes.filters import Rules, Traits, admitted
+from packenv_kubernetes.rules_as_resources import as_resources
 from packenv_kubernetes.texts import MOST_NAMED, counted
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Short prompts first, with age, and room for those that run: better than first come, first served, for most and for the last."""
+"""Short prompts first, with age, and spare blocks for running requests."""
 
 from math import ceil, floor
 

@@ -49,7 +49,7 @@ def test_a_case_worked_by_hand() -> None:
     Prompts of 1, outputs of 3: computed tokens at the end are 3. Steps of 1 s.
     Step 1: both prompts (2 blocks), first tokens at 1. Step 2: both have their second token (4 blocks). Step 3: the first
     needs a block, so the second is preempted with 2 computed tokens; the first ends at 3. Step 4: the second computes its
-    prompt and two tokens at once, and has its last token at 4.
+    prompt and two tokens together, and has its last token at 4.
     """
     requests = Requests(np.zeros(2), np.ones(2, np.int64), np.full(2, 3))
     rule = Rule(admission="chunk")

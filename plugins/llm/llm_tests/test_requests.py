@@ -1,4 +1,4 @@
-"""Requests: draws, readers and what is refused."""
+"""Requests: draws, readers, errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from packenv.errors import InputError
 from packenv_llm.readers import read_requests
 from packenv_llm.replica import Replica, block_steps
-from packenv_llm.requests import CUTS, Requests, Source, find_source, fit_services, fitted_services
+from packenv_llm.requests import SHARES, Requests, Service, Source, find_source, fitted_services
 
 TRACES = Path(os.environ.get("PACKENV_TRACES", "/nowhere")) / "llm"
 with_traces = pytest.mark.skipif(not TRACES.is_dir(), reason="needs PACKENV_TRACES")
@@ -55,6 +55,21 @@ def test_block_steps_by_hand() -> None:
     assert block_steps(np.array([5]), np.array([3]), chunked).tolist() == [2 + 4 + 5 + 6 + 7]
 
 
+CUTS = {"conversation": (75, 150, 300, 405, 450), "code": (10, 20, 60, 150)}
+"""Ends of the classes of outputs, in tokens, by service."""
+
+
+def fit_services(requests: Requests, cuts: tuple[int, ...]) -> tuple[Service, ...]:
+    """Fit a service to each output class, with ends `cuts`."""
+    kind = np.searchsorted(cuts, requests.output)
+    services = []
+    for k in range(len(cuts) + 1):
+        prompts, outputs = (np.quantile(column[kind == k], SHARES).round() for column in (requests.prompt, requests.output))
+        weight = round(float((kind == k).mean()), 4)
+        services.append(Service(weight, tuple(prompts.tolist()), tuple(outputs.tolist()), SHARES))
+    return tuple(services)
+
+
 FILES = {
     "ours.csv": "arrival_s,prompt_tokens,output_tokens\n0,10,3\n1.5,20,4\n",
     "azure.csv": "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,10,3\n2023-11-16 18:15:48.1805900,20,4\n",
@@ -85,10 +100,10 @@ BAD = {
     "arrival_s,prompt_tokens,output_tokens\n5,10,3\n1,20,4\n": "row 2 arrives before the one above it",
     "arrival_s,prompt_tokens,output_tokens,limit\n0,10,30,20\n": "output of 30 tokens is above its limit",
     "arrival_s,prompt_tokens\n0,10\n": "no column output_tokens",
-    "arrival_s,prompt_tokens,output_tokens\n0,ten,3\n": "row 1: prompt_tokens 'ten' is no number",
-    "arrival_s,prompt_tokens,output_tokens\n0,10\n": "line 2: 2 values for 3 columns",
+    "arrival_s,prompt_tokens,output_tokens\n0,ten,3\n": "row 1, column prompt_tokens: 'ten' is not a number",
+    "arrival_s,prompt_tokens,output_tokens\n0,10\n": "row 1: 2 values for 3 columns",
     "arrival_s,prompt_tokens,output_tokens\n": "no requests",
-    "arrival_s,prompt_tokens,output_tokens\nnan,10,3\n": "no number",
+    "arrival_s,prompt_tokens,output_tokens\nnan,10,3\n": "nan is not a finite number",
     "": "is empty",
 }
 

@@ -1,4 +1,4 @@
-"""Rules: names, parts, and files of one's own."""
+"""Rules: names, parts, and rule files."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_every_engine_runs(name: str) -> None:
 
 
 def test_limits_are_what_reservation_counts() -> None:
-    """With limits of 4 blocks, two requests run at once in 9 usable blocks; with limits of 9, one."""
+    """With limits of 4 blocks, two requests run together in 9 usable blocks; with limits of 9, one."""
     times = []
     for limit in (31, 111):
         requests = Requests(np.zeros(4), np.full(4, 34), np.full(4, 10), np.full(4, limit))

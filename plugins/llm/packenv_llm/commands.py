@@ -10,7 +10,7 @@ from packenv_llm.options import DEFAULT_RULES, EvaluateOptions, JudgeOptions, Re
 GANTT_LOG = 200_000  # entries, for the first requests of a run
 RULES = click.option(
     "--policy", "-p", "policies", multiple=True, metavar="RULE",
-    help=f"Rule: an engine, vllm:watermark=0.02, or my_rule.py; repeat for more  [default: {', '.join(DEFAULT_RULES)}].",
+    help=f"Rule: an engine, vllm:watermark=0.02, or my_rule.py. Repeat for more  [default: {', '.join(DEFAULT_RULES)}].",
 )  # fmt: skip
 SOURCE = "[REQUESTS]"
 DEFAULT_SOURCE = "llm/conv-like"
@@ -18,7 +18,7 @@ DEFAULT_SOURCE = "llm/conv-like"
 
 @click.group("llm")
 def llm() -> None:
-    """Compare rules for one replica of a language model: whom to admit and preempt."""
+    """Compare rules of admission and preemption for an LLM replica."""
 
 
 @llm.command("evaluate")
@@ -48,7 +48,7 @@ def evaluate_command(requests: str, policies: tuple[str, ...], options: Evaluate
 @options_of(JudgeOptions)
 @output_options("Write intervals, and verdicts on loads,", plot="Draw the intervals", report=True, width="--plot-width")
 def judge_command(requests: tuple[str, ...], policies: tuple[str, ...], options: JudgeOptions, outputs: Outputs) -> None:
-    """Find the share of the bound that each rule keeps stable.
+    """Find each rule's stable share of the bound.
 
     \b
     packenv llm judge llm/conv-like llm/code-like -p vllm -p sarathi
@@ -87,7 +87,7 @@ def bound_command(requests: tuple[str, ...], options: ReplicaOptions, outputs: O
 @click.option("--seed", type=click.IntRange(0), default=1000, show_default=True, help="First seed.")
 @output_options("Write the score and its cases")
 def score_command(rule: str, split: str, suite: str, seeds: int, seed: int, outputs: Outputs) -> None:
-    """Grade a rule: 0 is the reference, 100 the bound no rule beats.
+    """Grade a rule from 0 (reference) to 100 (bound).
 
     \b
     packenv llm score my_rule.py
@@ -106,7 +106,7 @@ def score_command(rule: str, split: str, suite: str, seeds: int, seed: int, outp
 @click.option("--traces", metavar="FOLDER", envvar="PACKENV_TRACES", help="Folder of the traces  [default: PACKENV_TRACES].")
 @output_options("Write the rows", report=False)
 def reproduce_command(study: str | None, seeds: int, traces: str | None, outputs: Outputs) -> None:
-    """Repeat published claims; without a name, list them.
+    """Repeat published claims, or list them without a name.
 
     \b
     packenv llm reproduce vllm-44594

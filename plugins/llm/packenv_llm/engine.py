@@ -18,12 +18,11 @@ from packenv.extend import Frame, apart, call_address, compiled, word_at
 
 AHEAD, QUEUED, UNDER_WAY, DECODES, DONE = 0, 1, 2, 3, 4
 NONE = -1
-FINISHED, STUCK, ENDLESS_LOOP, REACHED = 0, 1, 2, 3
-"""Why a run stopped: all is done; nothing can be admitted; no token for MOST_IDLE steps; the time is up."""
+FINISHED, STUCK, ENDLESS_LOOP, REACHED, DECISION = 0, 1, 2, 3, 4
+"""Why a run stopped: all done, nothing admitted, no token for MOST_IDLE steps, time up, or an agent decides."""
 
 MOST_IDLE = 10_000
 BY_ACTION = -1  # of `admission`: an environment admits, and no rule
-DECISION = 4
 START, FALL, LEAST, CLIP, AHEAD_STEPS = 0.7, 0.7 * 0.86 / 600, 0.7 * 0.14, 4096, 20  # SGLang's ratio (00550cd1)
 SHORTEST_GAP, LOG_STEP = 1e-5, math.log(1.01)
 GAP_BINS = int(math.log(1e10) / LOG_STEP) + 2
@@ -45,14 +44,14 @@ beat: the clock when produced and computed were written.
 
 setting_type = np.dtype(
     [
-        *((name, "i8") for name in ("block", "usable", "budget", "places", "quantum", "closed")),
+        *((name, "i8") for name in ("block", "usable", "budget", "places", "quantum", "closed", "shortest")),
         *((name, "f8") for name in ("fixed", "prefill", "decode", "level", "above", "rate", "width")),
         *((name, "i8") for name in ("batch", "chunked", "admission", "hold", "reserve", "threshold", "order", "victim")),
         *((name, "i8") for name in ("rejoin", "moving", "order_at", "victim_at", "admit_at", "seed")),
     ],
     align=True,
 )
-"""moving: the order changes while requests wait, so the queue is searched, not sorted."""
+"""moving: the order changes while requests wait, so the queue is searched, not sorted. shortest: the shortest prompt."""
 
 count_type = np.dtype(
     [
@@ -88,7 +87,7 @@ class Seen(Frame):
 
 
 class Core(Frame):
-    """The state of a run: N requests, at most R running."""
+    """The state of a run (N requests, R running)."""
 
     request: NDArray[np.void]  # (N,)
     setting: NDArray[np.void]  # (1,)
@@ -572,12 +571,28 @@ def enter(s: Core, i: int, take: int) -> None:
 
 
 @compiled
+def begin(s: Core, place: int, tokens: int) -> None:
+    """Move a queued request to the running list."""
+    c, i = s.count[0], s.queue[place]
+    r = s.request[i]
+    leave_queue(s, place)
+    r.state, r.rejoined, r.held = UNDER_WAY, 0, blocks_for(s, tokens)
+    c.free -= r.held
+    c.reserved += blocks_for(s, r.prompt + r.limit - 1)
+    c.under_way += 1
+    s.running[c.running] = i
+    c.running += 1
+    write_log(s, i, ADMITTED, 0)
+
+
+@compiled
 def admit(s: Core) -> None:
     """Admit from the queue until a request does not fit."""
     c, rule = s.count[0], s.setting[0]
     if c.stopped or (c.queued < rule.threshold and c.arrived < s.request.shape[0]):
         return
-    while c.queued > 0 and c.running < rule.places and c.left > 0:
+    # Memory short of the shortest prompt needs no search of the queue.
+    while c.queued > 0 and c.running < rule.places and c.left > 0 and blocks_for(s, min(rule.shortest, c.left)) <= c.free:
         place = first_in_queue(s)
         i = s.queue[place]
         r = s.request[i]
@@ -585,15 +600,7 @@ def admit(s: Core) -> None:
         take = min(known, c.left)
         if (rule.chunked == 0 and take < known) or not has_room(s, i, known, take):
             return
-        leave_queue(s, place)
-        r.state, r.rejoined = UNDER_WAY, 0
-        r.held = blocks_for(s, known if rule.hold else take)
-        c.free -= r.held
-        c.reserved += blocks_for(s, r.prompt + r.limit - 1)
-        c.under_way += 1
-        s.running[c.running] = i
-        c.running += 1
-        write_log(s, i, ADMITTED, 0)
+        begin(s, place, known if rule.hold else take)
         enter(s, i, take)
 
 
@@ -738,6 +745,25 @@ def choose(s: Core) -> None:
 
 
 @compiled
+def hand_out(s: Core, i: int) -> int:
+    """Count a request's tokens. Return 1 if it ends."""
+    r, c = s.request[i], s.count[0]
+    if r.take > 0:
+        r.computed += r.take
+        write_log(s, i, COMPUTED, r.take)
+        r.take = 0
+        if r.computed < r.prompt + r.produced:
+            return 0
+        c.under_way -= r.state == UNDER_WAY
+        new_token(s, i)
+    if r.produced == r.output:
+        complete(s, i)
+        return 1
+    begin_decode(s, i)
+    return 0
+
+
+@compiled
 def finish(s: Core) -> None:
     """Advance time, hand out tokens, and complete requests."""
     c, left = s.count[0], 0
@@ -751,38 +777,14 @@ def finish(s: Core) -> None:
         # The clock is paused: serve each request by its own tokens.
         close_ranks(s)
         for n in range(c.running):
-            i = s.running[n]
-            r = s.request[i]
-            if r.state == DECODES:
-                if r.take > 0:
-                    r.take = 0
-                    r.computed += 1
-                    write_log(s, i, COMPUTED, 1)
-                    new_token(s, i)
-                if r.produced == r.output:
-                    complete(s, i)
-                    left += 1
-                else:
-                    begin_decode(s, i)
+            if s.request[s.running[n]].state == DECODES:
+                left += hand_out(s, s.running[n])
     elif c.all:
         write_log(s, 0, BEAT, c.outputs)
         beat(s)
     for n in range(c.entering):
-        i = s.entering[n]
-        r = s.request[i]
-        if r.take == 0:  # preempted in the same step
-            continue
-        r.computed += r.take
-        write_log(s, i, COMPUTED, r.take)
-        r.take = 0
-        if r.computed == r.prompt + r.produced:
-            c.under_way -= 1
-            new_token(s, i)
-            if r.produced == r.output:
-                complete(s, i)
-                left += 1
-            else:
-                begin_decode(s, i)
+        if s.request[s.entering[n]].take > 0:  # else preempted in the same step
+            left += hand_out(s, s.entering[n])
     if left:
         close_ranks(s)
     c.steps += 1
@@ -799,33 +801,6 @@ def resume(s: Core) -> None:
             if s.request[s.running[n]].state == DECODES:
                 begin_decode(s, s.running[n])
         c.lazy = 1
-
-
-@compiled
-def run(s: Core, until: float) -> int:
-    """Run until `until` (seconds) or a stop. Return the reason."""
-    c, total = s.count[0], s.request.shape[0]
-    while c.now < until:
-        arrive(s)
-        if c.queued == 0 and c.running == 0:
-            if c.arrived == total:
-                return FINISHED
-            c.now = s.request[c.arrived].arrival
-            continue
-        choose(s)
-        if c.served == 0:
-            # Nothing fits, or the rule waits for more. Preempted requests may enter in the next step.
-            resume(s)
-            if not c.stopped:
-                if c.arrived == total or s.setting[0].closed > 0:
-                    return STUCK
-                c.now = s.request[c.arrived].arrival
-            c.idle += 1
-        else:
-            finish(s)
-        if c.idle > MOST_IDLE:
-            return ENDLESS_LOOP
-    return REACHED
 
 
 # One decision at a time, for an environment.
@@ -850,16 +825,8 @@ def may_enter(s: Core, i: int) -> bool:
 
 @compiled
 def admit_chosen(s: Core, place: int) -> None:
-    """Admit the request at a queue place, with its blocks."""
-    c, i = s.count[0], s.queue[place]
-    r = s.request[i]
-    leave_queue(s, place)
-    r.state, r.rejoined = UNDER_WAY, 0
-    r.held = blocks_for(s, r.prompt + r.produced)
-    c.free -= r.held
-    c.under_way += 1
-    s.running[c.running] = i
-    c.running += 1
+    r = s.request[s.queue[place]]
+    begin(s, place, r.prompt + r.produced)
 
 
 @compiled
@@ -872,26 +839,45 @@ def preempt_chosen(s: Core, i: int) -> None:
 
 
 @compiled
-def go_on(s: Core, steps: int) -> int:
-    """Run `steps` steps, then to the next decision or end."""
+def awaits_decision(s: Core) -> bool:
+    """Return whether an environment's agent can preempt or admit."""
+    if is_short(s) and s.count[0].running > 1:
+        return True
+    for place in range(s.count[0].queued):
+        if may_enter(s, s.queue[place]):
+            return True
+    return False
+
+
+@compiled
+def run(s: Core, until: float, steps: int) -> int:
+    """Run until `until` (seconds) or a stop. Return the reason.
+
+    steps  for environments: run this many steps, then to the next decision. -1: no decisions
+    """
     c, total = s.count[0], s.request.shape[0]
-    while True:
+    while c.now < until:
         arrive(s)
         if c.queued == 0 and c.running == 0:
             if c.arrived == total:
                 return FINISHED
             c.now = s.request[c.arrived].arrival
             continue
-        if steps <= 0:
-            if is_short(s) and c.running > 1:
-                return DECISION
-            for place in range(c.queued):
-                if may_enter(s, s.queue[place]):
-                    return DECISION
-        steps -= 1
+        if steps == 0 and awaits_decision(s):
+            return DECISION
+        if steps > 0:
+            steps -= 1
         choose(s)
         if c.served == 0:
+            # Nothing fits, or the rule waits for more. Preempted requests may enter in the next step.
             resume(s)
+            if not c.stopped:
+                if c.arrived == total or s.setting[0].closed > 0:
+                    return STUCK
+                c.now = s.request[c.arrived].arrival
+            c.idle += 1
         else:
             finish(s)
-        c.lazy = 1
+        if c.idle > MOST_IDLE:
+            return ENDLESS_LOOP
+    return REACHED

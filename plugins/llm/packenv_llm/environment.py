@@ -81,16 +81,15 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.core = core_of(self.source.draw(drawn, self.size, self.rate), self.replica, find_rule("vllm:order=hrrn"))
         self.core.setting[0]["admission"] = engine.BY_ACTION
         self.preempted, self.passed = False, 0.0
-        self._go_on(0)
+        self._run(0)
         return self._observation(), self._info()
 
     def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         chosen = int(action) if self.action_masks()[int(action)] else 0
-        if chosen == 0:
-            self._go_on(1)
-        elif chosen <= self.shown[0]:
-            engine.admit_chosen(self.core, int(self.places[chosen - 1]))
-            self._go_on(0)
+        if chosen <= self.shown[0]:
+            if chosen > 0:
+                engine.admit_chosen(self.core, int(self.places[chosen - 1]))
+            self._run(0 if chosen else 1)
         else:
             engine.preempt_chosen(self.core, int(self.victims[chosen - 1 - self.shown[0]]))
             self.preempted = True
@@ -111,11 +110,10 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         mask[0] = count["running"] > 0 or not mask.any()
         return mask
 
-    def _go_on(self, steps: int) -> None:
-        """Run to the next decision, or look again without steps."""
-        if steps:
-            self.preempted = False
-        self.done = engine.go_on(self.core, steps) == engine.FINISHED
+    def _run(self, steps: int) -> None:
+        """Run steps, then to the next decision."""
+        self.preempted = self.preempted and steps == 0
+        self.done = engine.run(self.core, np.inf, steps) == engine.FINISHED
         self._look()
 
     def _look(self) -> None:

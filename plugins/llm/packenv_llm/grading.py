@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 
 from packenv.extend import (
     UNSTABLE,
+    Answer,
     ArgumentError,
     Column,
     InputError,
-    Showable,
     Table,
     combine,
     estimate,
@@ -37,40 +36,19 @@ WORST = -100.0
 """The lowest score of a case, also for a rule unstable unlike the reference, or with known output lengths."""
 
 
-@dataclass(frozen=True, repr=False)
-class Score(Showable):
+class Score(Answer):
     """A rule's score for each case: 0 reference, 100 bound."""
 
-    rule: str
-    suite: str
-    cases: list[dict[str, Any]]
-
-    @property
-    def title(self) -> str:
-        return f"{self.rule} on {self.suite}"
-
-    @property
-    def by_seed(self) -> list[float]:
-        """The mean over the cases, seed by seed."""
-        return [float(mean) for mean in np.mean([case["scores"] for case in self.cases], axis=0)]
-
-    @property
-    def score(self) -> float:
-        return float(np.mean(self.by_seed))
-
-    def tables(self) -> list[Table]:
-        table = Table(self.title, [Column("case"), *numbers("E2E, s", "reference, s", "bound, s", "score")])
-        for case in self.cases:
+    def __init__(self, rule: str, suite: str, cases: list[dict[str, Any]]) -> None:
+        by_seed = np.mean([case["scores"] for case in cases], axis=0).tolist()
+        self.cases, self.score = cases, float(np.mean(by_seed))
+        table = Table(f"{rule} on {suite}", [Column("case"), *numbers("E2E, s", "reference, s", "bound, s", "score")])
+        for case in cases:
             times = [number(case[key]) for key in ("mean", "reference", "bound")]
             table.add(case["case"], *times, estimate(*mean_and_half(case["scores"])))
-        table.add("all", "", "", "", estimate(*mean_and_half(self.by_seed)))
-        return [table]
-
-    def footnotes(self) -> list[str]:
-        return [f"{case['case']}: {case['problem']}" for case in self.cases if case["problem"]]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"policy": self.rule, "suite": self.suite, "score": self.score, "cases": self.cases}
+        table.add("all", "", "", "", estimate(*mean_and_half(by_seed)))
+        notes = [f"{case['case']}: {case['problem']}" for case in cases if case["problem"]]
+        super().__init__([table], notes, [{"policy": rule, "suite": suite, "score": self.score, "cases": cases}])
 
 
 def least_seconds(requests: Requests, replica: Replica) -> np.ndarray:
@@ -89,8 +67,8 @@ def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, se
 
         score = 100 · ln(reference / mean) / ln(reference / bound),   of mean times to the last token
 
-    rule   a rule, as in `evaluate`; a rule with known output lengths has the worst score
-    suite  a name or a file: an object with `reference`, and lists `train` and `test` of cases (options of `evaluate`)
+    rule   a rule, as in `evaluate`. With known output lengths, it has the worst score
+    suite  a name, or a file with an object: `reference`, and lists `train` and `test` of cases (options of `evaluate`)
     """
     path = Path(suite) if suite.endswith(".json") else SUITES / f"{suite}.json"
     if not path.is_file():
@@ -112,15 +90,14 @@ def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, se
         replica, source = replica_of(options), source_of(case["requests"], options)
         limit = rate_bound(source, replica).rate
         rate = options.rate or (options.load or 0.9) * limit
-        rows: list[tuple[float, float, float]] = []
-        runs = []
+        rows, runs = [], []
         # Run the rule and the reference on the same requests.
         for each in range(seed, seed + seeds):
             table = source.draw(each, options.count, rate)
             pair = [simulate(table, replica, of, each, intensity=rate / limit) for of in (candidate, reference)]
             runs.append(pair)
             least = float(least_seconds(table, replica)[counted(pair[0])].mean())
-            rows.append((float(end_to_end(pair[0]).mean()), float(end_to_end(pair[1]).mean()), least))
+            rows.append([*(float(end_to_end(run).mean()) for run in pair), least])
         verdicts = [combine(run.verdict for run in side).kind for side in zip(*runs, strict=True)]
         problem = "unstable" if verdicts[0] == UNSTABLE != verdicts[1] else ""
         problem = "knows output lengths, which no server does" if candidate.knows_outputs else problem

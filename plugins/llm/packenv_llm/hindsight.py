@@ -31,7 +31,7 @@ def least_total(requests: Sequence[RoundRequest], memory: int, seconds: float = 
     for r in requests:
         start = model.new_int_var(r.arrival, horizon - r.output, "")
         starts.append(start)
-        for j in range(r.output):  # from round j on, one unit more; the first layer has the prompt too
+        for j in range(r.output):  # from round j on, one unit more. The first layer includes the prompt
             intervals.append(model.new_fixed_size_interval_var(start + j, r.output - j, ""))
             demands.append(r.size + 1 if j == 0 else 1)
     model.add_cumulative(intervals, demands, memory)

@@ -16,11 +16,11 @@ SLOS = ((1.0, 0.03), (5.0, 0.06))
 class ReplicaOptions:
     """The replica, and where its requests come from."""
 
-    blocks: int = option(7022, "Blocks of memory; 0: unlimited.", group="Replica")
+    blocks: int = option(7022, "Blocks of memory (0: unlimited).", group="Replica")
     spare: int = option(1, "Blocks that no request can use.")
     block: Count = option(16, "Tokens in a block.", "--block-size")
-    budget: int = option(8192, "Largest number of tokens in a step; 0: unlimited.")
-    sequences: int = option(256, "Largest number of running requests; 0: unlimited.")
+    budget: int = option(8192, "Largest number of tokens in a step (0: unlimited).")
+    sequences: int = option(256, "Largest number of running requests (0: unlimited).")
     time: str = option("vllm-44594", "Step time: unit, vllm-44594, codellama, fixed=0.006,prefill=1e-5, or a table.")
     poisson: bool = option(False, "Draw rows of a file one by one, with Poisson arrivals.")
     prediction_error: float = option(0.0, "Standard deviation of the logarithm of predicted over true outputs.")
@@ -36,11 +36,11 @@ class EvaluateOptions(ReplicaOptions):
 
     load: float | None = option(None, "Arrivals as a share of the bound  [default: 0.9].", group="Requests", common=True)
     rate: float | None = option(None, "Requests per second.", common=True)
-    closed: Count | None = option(None, "Clients with one request at a time; no verdict then.")
+    closed: Count | None = option(None, "Clients with one request at a time, without a verdict.")
     count: Count = option(20_000, "Requests in a run.")
     seed: int = option(0, "First seed.")
     seeds: Count = option(8, "Number of seeds: the same requests for every rule.", common=True)
-    slo: tuple[str, ...] = option((), "Limits for goodput, TTFT:TPOT in seconds; repeat for more  [default: 1:0.03 and 5:0.06].")
+    slo: tuple[str, ...] = option((), "Limits for goodput, TTFT:TPOT in seconds. Repeat for more  [default: 1:0.03 and 5:0.06].")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,4 +71,4 @@ class JudgeOptions(ReplicaOptions):
 
     seeds: Count = option(8, "Runs at each load.", group="Run", common=True)
     width: float = option(0.01, "Stop when the interval is at most this wide (0 to 1).")
-    count: Count = option(128_000, "Requests in the longest runs; the first ones have a 64th of them.")
+    count: Count = option(128_000, "Requests in the longest runs. The first last 500 services.")

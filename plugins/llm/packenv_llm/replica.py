@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.extend import ArgumentError, InputError, nearest
+from packenv.extend import ArgumentError, Columns, InputError, nearest
 
 ENDLESS = 2**40
 """Blocks, tokens or sequences where a limit is 0, which means none."""
@@ -48,7 +48,7 @@ STEP_TIMES = {
     "vllm-44594": StepTime(0.00574, 11e-6),
     "codellama": StepTime(0.01128, level=0.03547, quantum=128),
 }
-"""By name: one second; fitted to vLLM pull request 44594 (Qwen2.5-7B, GB200); CodeLlama-34B on an A100 (Dai et al., 2.3)."""
+"""By name: one second, fitted to vLLM pull request 44594 (Qwen2.5-7B, GB200), CodeLlama-34B on an A100 (Dai et al., 2.3)."""
 
 
 def step_time(text: str) -> StepTime:
@@ -73,15 +73,13 @@ def step_time(text: str) -> StepTime:
 
 def fitted_step_time(file: str) -> StepTime:
     """Fit `seconds` to `prompt_tokens` and `output_tokens` by non-negative least squares."""
-    from packenv_llm.readers import columns_of
-
-    table = columns_of(Path(file), ("seconds", "prompt_tokens", "output_tokens"))
-    seconds = np.asarray(table["seconds"], np.float64)
+    table = Columns.read(Path(file))
+    seconds, prompts, outputs = (table.numbers(name) for name in ("seconds", "prompt_tokens", "output_tokens"))
     if len(seconds) < 3:
         raise InputError(f"{file}: a fit needs at least 3 steps, not {len(seconds)}")
     from scipy.optimize import nnls
 
-    columns = np.column_stack([np.ones(len(seconds)), table["prompt_tokens"], table["output_tokens"]]).astype(np.float64)
+    columns = np.column_stack([np.ones(len(seconds)), prompts, outputs])
     scale = np.maximum(np.abs(columns).max(axis=0), 1.0)  # similar sizes: otherwise the fit loses digits
     fixed, prefill, decode = nnls(columns / scale, seconds)[0] / scale
     if fixed <= 0:
@@ -93,11 +91,11 @@ def fitted_step_time(file: str) -> StepTime:
 class Replica:
     """One copy of a model, with its memory and step limits.
 
-    blocks     blocks of memory; 0: endless
+    blocks     blocks of memory (0: endless)
     spare      blocks unavailable to requests: vLLM keeps one, while its watermark is a share of all
     block      tokens in a block
-    budget     most tokens in a step; 0: endless
-    sequences  most running requests; 0: any number
+    budget     most tokens in a step (0: endless)
+    sequences  most running requests (0: any number)
     """
 
     blocks: int = 7022

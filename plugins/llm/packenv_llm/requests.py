@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,11 @@ LENGTHS = re.compile(r"(\d{1,9})\+(\d{1,9})(?:~(\d*\.?\d+))?")
 
 @dataclass(frozen=True)
 class Requests:
-    """A request table with (n,) columns: seconds and token counts.
+    """A request table with (n,) columns.
 
-    arrival    seconds, ascending; prompt, output and limit are tokens
-    limit      most outputs that the user allows; by default the longest output in the table
-    predicted  outputs that rules with known outputs see; by default the true ones
+    arrival    seconds, ascending. Prompt, output and limit are tokens
+    limit      most outputs allowed by the user [default: longest output in the table]
+    predicted  outputs for rules with known outputs [default: true ones]
     priority   the lowest number is the most important
     """
 
@@ -49,9 +48,8 @@ class Requests:
         if n == 0:
             raise InputError(f"{self.name}: no requests")
         self._refuse(~np.isfinite(self.arrival) | (self.arrival < 0), "arrives at {}: a time from 0 on", self.arrival)
-        self._refuse(
-            np.diff(self.arrival, prepend=0.0) < 0, "arrives at {}, before the one above it: sort the table", self.arrival
-        )
+        disordered = np.diff(self.arrival, prepend=0.0) < 0
+        self._refuse(disordered, "arrives at {}, before the one above it: sort the table", self.arrival)
         for key in ("prompt", "output"):
             column = getattr(self, key)
             self._refuse((column < 1) | (column > 2**30), f"{key} of {{}} tokens: 1 to 2^30", column)
@@ -66,11 +64,6 @@ class Requests:
 
     def __len__(self) -> int:
         return len(self.arrival)
-
-    def at_rate(self, rate: float) -> Requests:
-        """Stretch the arrivals to a mean of `rate` a second."""
-        own = len(self) / self.arrival[-1] if self.arrival[-1] > 0 else 1.0
-        return replace(self, arrival=self.arrival * own / rate)
 
     def check(self, replica: Replica, whole: bool, reserves: bool) -> None:
         """Raise InputError for a request that can never run.
@@ -120,7 +113,7 @@ class Service:
 class Source:
     """A source: a mixture of services, or blocks of table rows.
 
-    bursts  squared coefficient of variation of the rate from window to window; 0: Poisson arrivals
+    bursts  squared coefficient of variation of the rate between windows (0: Poisson arrivals)
     window  expected requests in a window
     table   arrivals, prompts and outputs: `draw` concatenates blocks of its rows
     error   standard deviation of the logarithm of predicted over true outputs
@@ -133,14 +126,15 @@ class Source:
     table: Requests | None = field(default=None, repr=False)
     poisson: bool = False
     error: float = 0.0
-    about: str = ""
 
     def draw(self, seed: int, n: int, rate: float = 1.0) -> Requests:
         """Return n requests, `rate` a second on average."""
         requests = self._from_services(seed, n, rate) if self.table is None else self._from_table(seed, n, rate)
         if self.error > 0:
-            normal = normals(uniforms(seed, ERROR, n))
-            predicted = np.maximum(np.rint(requests.output * np.exp(self.error * normal)), 1).astype(np.int64)
+            from scipy.special import ndtri
+
+            factors = np.exp(self.error * ndtri(uniforms(seed, ERROR, n)))
+            predicted = np.maximum(np.rint(requests.output * factors), 1).astype(np.int64)
             requests = replace(requests, predicted=predicted)
         return requests
 
@@ -192,39 +186,14 @@ class Source:
         return Requests(arrival / rate, table.prompt[rows], table.output[rows], table.limit[rows], name=self.name)
 
 
-def normals(u: Floats) -> Floats:
-    from scipy.special import ndtri
-
-    normal: Floats = ndtri(u)
-    return normal
-
-
-def fixed(name: str, prompt: int, output: int, about: str = "") -> Source:
-    return Source(name, (Service(1.0, (prompt, prompt), (output, output)),), about=about)
-
-
-def between(name: str, prompt: float, output: float, ratio: float, about: str = "") -> Source:
+def between(name: str, prompt: float, output: float, ratio: float) -> Source:
     """Return uniform lengths, up to `ratio` away from their means."""
     prompts, outputs = ((mean * (1 - ratio), mean * (1 + ratio)) for mean in (prompt, output))
-    return Source(name, (Service(1.0, prompts, outputs),), about=about)
+    return Source(name, (Service(1.0, prompts, outputs),))
 
 
 SHARES = (0.0, 0.05, 0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 0.93, 0.97, 0.99, 0.995, 0.999, 1.0)
 """Shares of a class of requests below each fitted quantile."""
-
-CUTS = {"conversation": (75, 150, 300, 405, 450), "code": (10, 20, 60, 150)}
-"""Ends of the classes of outputs, in tokens, by service."""
-
-
-def fit_services(requests: Requests, cuts: Sequence[int]) -> tuple[Service, ...]:
-    """Fit a service to each output class, with ends `cuts`."""
-    kind = np.searchsorted(cuts, requests.output)
-    services = []
-    for k in range(len(cuts) + 1):
-        prompts, outputs = (np.quantile(column[kind == k], SHARES).round() for column in (requests.prompt, requests.output))
-        weight = round(float((kind == k).mean()), 4)
-        services.append(Service(weight, tuple(prompts.tolist()), tuple(outputs.tolist()), SHARES))
-    return tuple(services)
 
 
 def fitted_services(name: str) -> tuple[Service, ...]:
@@ -235,24 +204,12 @@ def fitted_services(name: str) -> tuple[Service, ...]:
 
 
 def named_sources() -> dict[str, Source]:
-    sources = [
-        Source(
-            "llm/conv-like",
-            fitted_services("conversation"),
-            0.045,
-            333.0,
-            about="Conversation, fitted to Azure 2023, with bursts",
-        ),
-        Source(
-            "llm/code-like",
-            fitted_services("code"),
-            1.08,
-            151.0,
-            about="Code completion, fitted to Azure 2023, with bursts",
-        ),
-        between("llm/random-1000-5000", 1000, 5000, 0.2, "Prompts of 1,000 and outputs of 5,000 tokens, both within 20 %"),
-        fixed("llm/theorem", 129, 113, "129 prompt and 112 further tokens (Dai, Deng, Li, Peng, Fig. 1)"),
-    ]
+    sources = (
+        Source("llm/conv-like", fitted_services("conversation"), 0.045, 333.0),
+        Source("llm/code-like", fitted_services("code"), 1.08, 151.0),
+        between("llm/random-1000-5000", 1000, 5000, 0.2),
+        between("llm/theorem", 129, 113, 0.0),  # Dai, Deng, Li, Peng, Fig. 1
+    )
     return {source.name: source for source in sources}
 
 

@@ -14,7 +14,7 @@ ORDERS = ("fcfs", "prompt", "aged", "hrrn", "edf", "priority", "limit", "known-o
 VICTIMS = ("tail", "least", "most", "score", "priority", "retract", "random", "prompt")
 REJOINS = ("front", "order", "back")
 FUNCTIONS = ("order", "victim", "admit")
-"""Functions that a file of your own may have."""
+"""Functions of a rule file."""
 
 CHOICES = {"batch": BATCHES, "admission": ADMISSIONS, "order": ORDERS, "victim": VICTIMS, "rejoin": REJOINS}
 
@@ -23,25 +23,21 @@ CHOICES = {"batch": BATCHES, "admission": ADMISSIONS, "order": ORDERS, "victim":
 class Rule:
     """A rule for a replica.
 
-    batch      work of a step. `mixed`: outputs, then the prompt under way, then new prompts. `prefill-first`: prompts, then
-               outputs in the remaining budget. `prompts-alone`: prompts if there are any, else outputs. `whole-batches`: outputs
-               if there are any, else prompts
-    chunked    a prompt may be cut at the end of the budget; else it enters whole or waits
-    admission  memory that must fit. `prompt`: all known tokens. `chunk`: this step's tokens. `reserve`: every running request to
-               its limit. `ratio`: SGLang's estimate of all outputs still to come. `known-look-ahead`: MC-SF's check, with known
-               output lengths
-    hold       the whole prompt takes its blocks on admission; else each chunk takes its blocks when computed
+    batch      order of work in a step. `mixed`: outputs, the prompt under way, new prompts. `prefill-first`: prompts, outputs.
+               `prompts-alone`: prompts if any, else outputs. `whole-batches`: outputs if any, else prompts
+    chunked    a prompt may be cut at the end of the budget, else it enters whole or waits
+    admission  memory that must fit. `prompt`: all known tokens. `chunk`: tokens of this step. `reserve`: all requests to their
+               limits. `ratio`: SGLang's estimate of coming outputs. `known-look-ahead`: MC-SF's check, with known lengths
+    hold       the whole prompt takes its blocks on admission
     watermark  share of all blocks that admission leaves free while something runs
-    threshold  admit only when this many requests wait (WAIT, arXiv 2504.11320, with one type of requests)
-    order      the first request. `prompt`: fewest known tokens. `aged`: known tokens less `rate` a second of waiting.
-               `aged-tokens`: known tokens less `rate` times the tokens computed by the replica since the arrival. `hrrn`: largest
-               wait over known tokens; first come, first served when more than `rate` wait, if that is above 0. `edf`: earliest
-               arrival + known tokens / `rate`. `priority`: lowest number. `limit`: smallest limit. `known-output`: fewest
-               outputs still to come, unknown in practice
-    victim     the request to preempt. `tail`: last admitted. `least`, `most`: computed tokens. `score`: vLLM pull request 56897.
+    threshold  waiting requests before any is admitted (WAIT, arXiv 2504.11320, with one type)
+    order      smallest first. `prompt`: known tokens. `aged`, `aged-tokens`: known tokens less `rate` per second, or per token of
+               the replica, since the arrival. `hrrn`: known tokens over wait (`fcfs` above `rate` waiting). `edf`: arrival +
+               known tokens / `rate`. `priority`. `limit`. `known-output`: outputs still to come
+    victim     request to preempt. `tail`: last admitted. `least`, `most`: computed tokens. `score`: vLLM pull request 56897.
                `priority`: highest number, then last arrival. `retract`: SGLang's. `random`. `prompt`: shortest prompt
-    rejoin     queue place of preempted requests: at the front, at the back, or in their order
-    file       your file with up to three functions, in place of order, victim and admission
+    rejoin     queue place of preempted requests: front, back, or in their order
+    file       your file with up to three functions for order, victim and admission
     """
 
     name: str = "vllm"
@@ -80,34 +76,21 @@ class Rule:
 
 
 ENGINES = {
-    "vllm": (Rule(), "vLLM V1, first come first served (commit 003df296)"),
-    "vllm-v0": (Rule("vllm-v0", "prompts-alone", False, watermark=0.01), "vLLM V0, as Sarathi-Serve has it (13f16cf4)"),
-    "sarathi": (Rule("sarathi", hold=True), "Sarathi-Serve (13f16cf4)"),
-    "orca": (Rule("orca", "prefill-first"), "Orca as Dai et al. read it: prompts first, cut, then outputs"),
-    "orca-reserve": (
-        Rule("orca-reserve", chunked=False, admission="reserve"),
-        "Orca as Sarathi-Serve reads it: outputs, then whole prompts with memory to the limit",
-    ),
-    "fastertransformer": (Rule("fastertransformer", "whole-batches", False), "FasterTransformer: whole batches of requests"),
-    "trt-no-evict": (Rule("trt-no-evict", admission="reserve"), "TensorRT-LLM, GUARANTEED_NO_EVICT (02a10fed)"),
-    "trt-max-utilization": (
-        Rule("trt-max-utilization", admission="chunk", rejoin="order"),
-        "TensorRT-LLM, MAX_UTILIZATION (02a10fed)",
-    ),
-    "sglang": (
-        Rule("sglang", "prompts-alone", admission="ratio", victim="retract", rejoin="back"),
-        "SGLang, first come first served (00550cd1)",
-    ),
-    "short-first": (
-        Rule("short-first", watermark=0.01, order="aged-tokens", rate=0.05, rejoin="order"),
-        "Short prompts first, with age, and a watermark of 1 %: found by packenv",
-    ),
-    "mc-sf-known": (
-        Rule("mc-sf-known", admission="known-look-ahead", order="known-output", rejoin="order"),
-        "MC-SF (arXiv 2502.07115): shortest output first with look-ahead; knows output lengths",
-    ),
+    rule.name: rule
+    for rule in (
+        Rule(),  # vLLM V1, commit 003df296
+        Rule("vllm-v0", "prompts-alone", False, watermark=0.01),  # as Sarathi-Serve has it, commit 13f16cf4
+        Rule("sarathi", hold=True),  # Sarathi-Serve, commit 13f16cf4
+        Rule("orca", "prefill-first"),  # as Dai et al. read it
+        Rule("orca-reserve", chunked=False, admission="reserve"),  # as Sarathi-Serve has it
+        Rule("fastertransformer", "whole-batches", False),
+        Rule("trt-no-evict", admission="reserve"),  # TensorRT-LLM, commit 02a10fed
+        Rule("trt-max-utilization", admission="chunk", rejoin="order"),  # the same
+        Rule("sglang", "prompts-alone", admission="ratio", victim="retract", rejoin="back"),  # commit 00550cd1
+        Rule("short-first", watermark=0.01, order="aged-tokens", rate=0.05, rejoin="order"),  # packenv's
+        Rule("mc-sf-known", admission="known-look-ahead", order="known-output", rejoin="order"),  # arXiv 2502.07115
+    )
 }
-"""By name: the rule, and its description."""
 
 
 def find_rule(text: str | Rule) -> Rule:
@@ -120,11 +103,13 @@ def find_rule(text: str | Rule) -> Rule:
     head, _, rest = text.partition(":")
     pairs = [part.partition("=") for part in filter(None, rest.split(","))]
     values = {key: value for key, _, value in pairs}
-    if head.endswith(".py"):
-        base = _engine(values.pop("engine", "vllm"), text)
+    engine = values.pop("engine", "vllm") if head.endswith(".py") else head
+    if engine not in ENGINES:
+        forms = f"no engine, and no file *.py with {', '.join(FUNCTIONS)}"
+        raise InputError(f"unknown rule {text!r}: {forms}{nearest(engine, [*ENGINES])}")
+    base = ENGINES[engine]
+    if engine != head:
         base = replace(base, file=head, source=read_functions(head))
-    else:
-        base = _engine(head, text)
     kinds = get_type_hints(Rule)
     known = [item.name for item in fields(Rule) if item.name not in ("name", "file", "source")]
     changes: dict[str, object] = {}
@@ -137,14 +122,6 @@ def find_rule(text: str | Rule) -> Rule:
             needs = "yes or no" if kinds[key] is bool else "a number"
             raise InputError(f"rule {text!r}: {key} is {needs}, not {value!r}") from None
     return replace(base, name=text, **changes)  # type: ignore[arg-type]
-
-
-def _engine(name: str, text: str) -> Rule:
-    if name not in ENGINES:
-        raise InputError(
-            f"unknown rule {text!r}: no engine, and no file *.py with {', '.join(FUNCTIONS)}{nearest(name, [*ENGINES])}"
-        )
-    return ENGINES[name][0]
 
 
 def read_functions(file: str) -> str:

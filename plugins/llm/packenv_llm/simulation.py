@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.extend import NO_VERDICT, ArgumentError, InputError, Verdict, judge_run
+from packenv.extend import NO_VERDICT, ArgumentError, InputError, Verdict, judge_run, settling_time
 from packenv_llm import engine
+from packenv_llm.functions import compiled_functions
 from packenv_llm.replica import Replica
 from packenv_llm.requests import Requests
 from packenv_llm.rules import ADMISSIONS, BATCHES, ORDERS, REJOINS, VICTIMS, Rule
@@ -26,6 +27,7 @@ class Run:
     first, last  (n,) times of the first and of the last token
     silence      (n,) longest time between two tokens
     bins         (bins, 3) waiting requests, running requests and blocks in use, on average over `width` seconds each
+    used, running, waiting  block-seconds in use, and seconds of running and waiting requests
     """
 
     rule: Rule
@@ -40,13 +42,13 @@ class Run:
     bins: NDArray[np.float64]
     width: float
     seconds: float
-    steps: int
-    wasted: int
-    computed: int
     busy: float
     used: float
     running: float
     waiting: float
+    steps: int
+    wasted: int
+    computed: int
     done: int
     verdict: Verdict
     log: NDArray[np.void] = field(repr=False)
@@ -67,9 +69,10 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
     request["first"] = request["last"] = request["end"] = np.nan
     # Write the rule and the replica as numbers for the engine.
     setting = np.zeros(1, engine.setting_type)
-    addresses = addresses_of(rule)
+    addresses = compiled_functions(rule.source, rule.file) if rule.source else {}
     values: dict[str, Any] = {
         **{"block": replica.block, "usable": replica.usable, "budget": replica.tokens, "places": places, "closed": closed},
+        "shortest": requests.prompt.min(),
         **{key: getattr(replica.time, key) for key in ("fixed", "prefill", "decode", "level", "above", "quantum")},
         **{"batch": BATCHES.index(rule.batch), "chunked": int(rule.chunked), "hold": int(rule.hold)},
         **{"admission": ADMISSIONS.index(rule.admission), "reserve": int(rule.watermark * replica.blocks)},
@@ -107,15 +110,6 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
     )
 
 
-def addresses_of(rule: Rule) -> dict[str, tuple[int, bool]]:
-    """Return a rule file's function addresses, and whether values change."""
-    if not rule.source:
-        return {}
-    from packenv_llm.functions import compiled_functions
-
-    return compiled_functions(rule.source, rule.file)
-
-
 def simulate(
     requests: Requests,
     replica: Replica,
@@ -128,7 +122,7 @@ def simulate(
 ) -> Run:
     """Run requests through a replica.
 
-    closed     number of clients, each with one request at a time; 0: requests arrive by the table
+    closed     number of clients with one request at a time (0: requests arrive by the table)
     drain      run until all requests are done, instead of the last arrival
     intensity  the load as a share of the bound: at 1 or more no run is called stable
     log        most entries of the log of services
@@ -138,7 +132,7 @@ def simulate(
     core = core_of(requests, replica, rule, seed, closed, log)
     until = np.inf if drain or closed else float(requests.arrival[-1])
     try:
-        why = engine.run(core, until)
+        why = engine.run(core, until, -1)
     except ValueError as error:
         raise InputError(f"rule {rule.name}: {error}") from None
     count, request = core.count[0], core.request
@@ -147,36 +141,19 @@ def simulate(
         raise InputError(f"rule {rule.name}: admits nobody at {count['now']:.6g} s, with nothing running; request {stuck} waits")
     if why == engine.ENDLESS_LOOP:
         raise InputError(f"rule {rule.name}: no request has had a token for {engine.MOST_IDLE:,} steps at {count['now']:.6g} s")
-    bins = core.bins / float(core.setting[0]["width"])
-    now, done = float(count["now"]), int(count["done"])
-    verdict = NO_VERDICT
+    width, verdict = float(core.setting[0]["width"]), NO_VERDICT
+    bins, outputs = core.bins / width, requests.output.astype(np.float64)
     if not closed:
-        # Judge stability from the waiting requests over time.
-        residence = count["running_time"] / max(done, 1)
-        slots = max(round(float(core.setting[0]["width"]) * 1e6), 1)
-        verdict = judge_run(np.ascontiguousarray(bins[:, 0]), slots, residence * 1e6, intensity)
-    arrival = request["arrival"].copy()
-    return Run(
-        rule=rule,
-        requests=replace(requests, arrival=arrival) if closed else requests,
-        replica=replica,
-        seed=seed,
-        first=request["first"],
-        last=request["end"],
-        silence=request["gap"],
-        preemptions=request["preemptions"],
-        gaps=core.gaps,
-        bins=bins,
-        width=float(core.setting[0]["width"]),
-        seconds=now,
-        steps=int(count["steps"]),
-        wasted=int(count["wasted"]),
-        computed=int(count["computed"]),
-        busy=float(count["busy"]),
-        used=float(count["used_time"]),
-        running=float(count["running_time"]),
-        waiting=float(count["waiting_time"]),
-        done=done,
-        verdict=verdict,
-        log=core.log[: int(count["logged"])],
-    )
+        # Judge stability from the waiting requests over time, in slots of a microsecond.
+        residence = 1e6 * count["running_time"] / max(count["done"], 1)
+        settling = settling_time(residence, residence * float((outputs**2).mean() / outputs.mean() ** 2) / 2)
+        verdict = judge_run(np.ascontiguousarray(bins[:, 0]), max(round(width * 1e6), 1), settling, intensity)
+    table = replace(requests, arrival=request["arrival"].copy()) if closed else requests
+    names = {"seconds": "now", "used": "used_time", "running": "running_time", "waiting": "waiting_time"}
+    values: dict[str, Any] = {
+        **{name: request[key] for name, key in (("first", "first"), ("last", "end"), ("silence", "gap"))},
+        **{name: float(count[names.get(name, name)]) for name in ("seconds", "busy", "used", "running", "waiting")},
+        **{name: int(count[name]) for name in ("steps", "wasted", "computed", "done")},
+        **{"preemptions": request["preemptions"], "gaps": core.gaps, "log": core.log[: int(count["logged"])]},
+    }
+    return Run(rule, table, replica, seed, bins=bins, width=width, verdict=verdict, **values)

@@ -8,30 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from packenv.extend import (
-    COLOURS,
-    Answer,
-    Charts,
-    Column,
-    Entry,
-    Figure,
-    InputError,
-    RowChart,
-    Table,
-    combine,
-    nearest,
-    number,
-    numbers,
-    ratio_of_means,
-)
+from packenv.extend import Answer, Charts, Column, InputError, Table, combine, nearest, number, numbers, ratio_of_means
 from packenv_llm.hindsight import RoundRequest, least_total, rounds_of
 from packenv_llm.measures import values_of
-from packenv_llm.options import SLOS
-from packenv_llm.replica import STEP_TIMES, Replica, StepTime, step_time
+from packenv_llm.options import SLOS, EvaluateOptions, JudgeOptions
+from packenv_llm.replica import STEP_TIMES, Replica, StepTime
 from packenv_llm.requests import Requests, Source, find_source
 from packenv_llm.rules import find_rule
 from packenv_llm.simulation import Run, simulate
-from packenv_llm.verbs import judge, rate_bound
+from packenv_llm.verbs import evaluate, judge, ratio_text, share_figures
 
 WATERMARKS = (0.0, 0.02, 0.05, 0.1, 0.15)
 FIT_POINTS = {0.0: 11_582.0, 0.02: 12_134.0}
@@ -43,14 +28,9 @@ STEPS = ("vllm-44594", "unit", "fixed=0.012,prefill=5e-6,decode=2e-5")
 
 BUDGET = 16_384  # above the longest prompt of the traces, for rules of whole prompts
 SHARED = (
-    *("vllm", "vllm:watermark=0.02", "vllm:watermark=0.05", "vllm:victim=least", "vllm:victim=most", "vllm:victim=random"),
-    *(
-        "vllm:victim=score",
-        "vllm:order=prompt,rejoin=order",
-        "vllm:order=hrrn,rejoin=order",
-        "vllm:order=aged,rate=500,rejoin=order",
-    ),
-    *("orca", "orca-reserve", "vllm-v0", "sglang", "trt-no-evict", "trt-max-utilization", "mc-sf-known"),
+    *("vllm", "vllm:watermark=0.02", "vllm:watermark=0.05", "vllm:victim=least", "vllm:victim=score", "vllm:victim=most"),
+    *("vllm:order=prompt,rejoin=order", "vllm:order=aged,rate=500,rejoin=order", "short-first"),
+    *("vllm-v0", "sglang", "trt-no-evict", "trt-max-utilization"),
 )
 COMPARED = (
     *("vllm:watermark=0.02", "vllm", "vllm:victim=least", "vllm:victim=least,watermark=0.02", "trt-max-utilization"),
@@ -71,7 +51,6 @@ def answer(
 
 
 def vllm_44594(seeds: int, traces: str | None) -> Answer:
-    """vLLM pull request 44594: preemptions and throughput by watermark, 128 clients, 450 requests."""
     source, replica = find_source("llm/random-1000-5000"), Replica(18_724)
     rows, work = [], {}
     for watermark in WATERMARKS:
@@ -91,7 +70,6 @@ def vllm_44594(seeds: int, traces: str | None) -> Answer:
 
 
 def theorem(seeds: int, traces: str | None) -> Answer:
-    """Dai, Deng, Li, Peng: work-conserving rules reach the bound; two others do not."""
     rules = ("sarathi", "orca", "vllm-v0", "fastertransformer")
     cases = judge(["llm/theorem"], rules, seeds=seeds, width=0.02, count=64_000, **THEOREM).judgments
     source, replica = find_source("llm/theorem"), Replica(0, 1, 16, 512, 0, STEP_TIMES["codellama"])
@@ -124,7 +102,6 @@ def regular(n: int) -> Requests:
 
 
 def point_c(seeds: int, traces: str | None) -> Answer:
-    """Dai et al., 6.2, point C: 290 + 990 tokens every 467.5 ms, at most 100 requests in a batch, 500 s."""
     n, until = 1069, 500.0
     requests, long = regular(n), regular(12 * n)
     settings = [("sarathi", 128), ("orca", 128), ("vllm-v0:chunked=yes", 128), ("fastertransformer:chunked=yes", 128)]
@@ -138,10 +115,9 @@ def point_c(seeds: int, traces: str | None) -> Answer:
 
 
 def mc_sf(seeds: int, traces: str | None) -> Answer:
-    """Jaillet et al.: MC-SF against the least total latency, proved by CP-SAT, on small instances of both models."""
     rows = []
     for model, n in ((1, 7), (2, 6)):
-        ratios: list[tuple[float, float]] = []
+        ratios: list[list[float]] = []
         equal = 0
         for number_ in range(3 * seeds):
             requests, memory = round_instance(model, n, number_)
@@ -149,19 +125,10 @@ def mc_sf(seeds: int, traces: str | None) -> Answer:
             equal += starts == engine_starts(requests, memory)
             best, proved = least_total(requests, memory)
             if proved:
-                totals = [total_latency(requests, begin) / best for begin in (starts, others)]
-                ratios.append((totals[0], totals[1]))
-        mine, first = (np.array([pair[k] for pair in ratios]) for k in (0, 1))
-        exact = int((mine == 1).sum())
-        row = [
-            f"model {model}, {n} requests",
-            float(len(mine)),
-            float(mine.mean()),
-            float(mine.max()),
-            float(exact),
-            float(first.mean()),
-        ]
-        rows.append([*row, f"{equal} of {3 * seeds}"])
+                ratios.append([total_latency(requests, begin) / best for begin in (starts, others)])
+        mine, first = np.array(ratios).T
+        name, agreed = f"model {model}, {n} requests", f"{equal} of {3 * seeds}"
+        rows.append([name, len(mine), mine.mean(), mine.max(), int((mine == 1).sum()), first.mean(), agreed])
     heads = ["instances", "proved", "mc-sf mean", "worst", "exact", "first come, first served", "equal to the formula"]
     return answer("MC-SF over the least total latency", heads, rows)
 
@@ -191,7 +158,6 @@ def engine_starts(requests: Sequence[RoundRequest], memory: int) -> list[int]:
 
 
 def victims_54644(seeds: int, traces: str | None) -> Answer:
-    """vLLM issue 54644: whom to preempt. 300 requests at once, 279 + 280 tokens on average (lengths are not published)."""
     source, rows = find_source("279+280~0.9"), []
     for blocks in (2800, 1600, 800, 400):
         wasted = {}
@@ -211,7 +177,6 @@ def victims_54644(seeds: int, traces: str | None) -> Answer:
 
 
 def trt_16827(seeds: int, traces: str | None) -> Answer:
-    """TensorRT-LLM issue 16827: 128 requests of 16,384 + 512 tokens, 32 clients, about 350,000 tokens of memory."""
     requests = Requests(np.zeros(128), np.full(128, 16_384), np.full(128, 512))
     rows = []
     for rule in ("trt-no-evict", "trt-max-utilization", "vllm:watermark=0.02"):
@@ -224,115 +189,90 @@ def trt_16827(seeds: int, traces: str | None) -> Answer:
 def sources_of(traces: str | None) -> list[Source]:
     """Return the Azure services (or their traces) and long outputs."""
     files = [Path(traces or "") / "llm" / f"azure2023_{name}.parquet" for name in ("conv", "code")]
-    names = (
-        [str(file) for file in files] if traces and all(file.is_file() for file in files) else ["llm/conv-like", "llm/code-like"]
-    )
+    names = [str(file) for file in files] if traces and all(map(Path.is_file, files)) else ["llm/conv-like", "llm/code-like"]
     return [find_source(name) for name in (*names, "llm/random-1000-5000")]
 
 
 def shares(seeds: int, traces: str | None) -> Answer:
-    """The share of the bound that rules keep stable on three workloads under three step times."""
-    rows: list[list[Any]] = []
+    rows: list[Any] = []
     for source in sources_of(traces):
+        count = 16_000 if source.name.endswith("5000") else 128_000  # about the same number of steps
         for steps in STEPS:
-            options: dict[str, Any] = {
-                "seeds": seeds,
-                "width": 0.02,
-                "count": 32_000,
-                "time": steps,
-                "budget": BUDGET,
-                "poisson": True,
-            }
-            for case in judge([source], SHARED, **options).judgments:
-                rows.append([source.name, steps, case.policy, case.low, case.high])
+            options = JudgeOptions(time=steps, budget=BUDGET, poisson=True, seeds=seeds, width=0.02, count=count)
+            rows += [[source.name, steps, *case[1:4]] for case in judge([source], SHARED, options=options).judgments]
 
     def draw(*_: Any) -> Charts:
-        figures = []
-        for name, steps in dict.fromkeys((row[0], row[1]) for row in rows):
-            entries = [Entry(row[2], COLOURS[0], row[3], row[4]) for row in rows if row[:2] == [name, steps]]
-            chart = RowChart(entries, "share of the bound", (0.0, 1.0), bars=True)
-            figures.append(Figure(f"{name}, {steps}", f"{name}: what each rule keeps stable", chart, small=True))
-        return Charts("", figures)
+        return Charts("", share_figures((f"{row[0]}, {row[1]}", *row[2:]) for row in rows))
 
     return answer("Share of the bound", ["requests", "step time", "rule", "at least", "below"], rows, draw=draw)
 
 
+def compared(
+    source: Source, load: float, rules: Sequence[str], seeds: int, steps: str = STEPS[0], blocks: int = 7022
+) -> list[list[Any]]:
+    """Return ratios to the first rule, on fresh seeds."""
+    count = 4_000 if source.name.endswith("5000") else 20_000
+    options = EvaluateOptions(blocks=blocks, budget=BUDGET, time=steps, load=load, count=count, seed=500, seeds=seeds)
+    comparison = evaluate(source, rules, options=options)
+    return [
+        [source.name, f"{load:g}", rule, *(ratio_text(comparison.ratio(rule, rules[0], key)) for key in DECIDING)]
+        for rule in rules[1:]
+    ]
+
+
 def matrix(seeds: int, traces: str | None) -> Answer:
-    """Rules against `vllm` with a watermark of 2 %, at three loads, on fresh seeds and windows."""
-    rows = []
-    for source in sources_of(traces):
-        for load in (0.8, 0.9, 0.97):
-            rows += compared(source, load, COMPARED, seeds)
+    rows = [row for source in sources_of(traces) for load in (0.8, 0.9, 0.97) for row in compared(source, load, COMPARED, seeds)]
     return answer("Ratios to vllm:watermark=0.02", ["requests", "load", "rule", *DECIDING], rows)
 
 
-def compared(source: Source, load: float, rules: Sequence[str], seeds: int, steps: str = STEPS[0]) -> list[list[Any]]:
-    """Return ratios to the first rule, with 95 % intervals."""
-    replica = Replica(budget=BUDGET, time=step_time(steps))
-    rate = load * rate_bound(source, replica).rate
-    values: dict[str, list[dict[str, Any]]] = {rule: [] for rule in rules}
-    for seed in range(500, 500 + seeds):
-        table = source.draw(seed, 20_000 if "5000" not in source.name else 4_000, rate)
-        for rule in rules:
-            values[rule].append(values_of(simulate(table, replica, find_rule(rule), seed, intensity=load), SLOS))
-    rows = []
-    for rule in rules[1:]:
-        columns = [[[each[key] for each in values[name]] for name in (rule, rules[0])] for key in DECIDING]
-        ratios = [ratio_of_means(above, below) for above, below in columns]
-        texts = [f"{number(r.mean)} [{number(r.low)}, {number(r.high)}]" if r.low is not None else number(r.mean) for r in ratios]
-        rows.append([source.name, f"{load:g}", rule, *texts])
-    return rows
-
-
 def watermark(seeds: int, traces: str | None) -> Answer:
-    """The watermark against victims: wasted tokens and times of each, relative to `vllm` as it is."""
     rules = ["vllm", *(f"vllm:victim={victim}" for victim in ("least", "score", "random", "most"))]
     rules += [f"vllm:watermark={share}" for share in (0.01, 0.02, 0.05, 0.1)]
     rules += [f"vllm:watermark=0.02,victim={victim}" for victim in ("least", "score")]
-    rows = []
-    for source in sources_of(traces):
-        rows += compared(source, 0.9, rules, seeds)
+    rows = [row for source in sources_of(traces) for row in compared(source, 0.9, rules, seeds)]
     return answer("Ratios to vllm", ["requests", "load", "rule", *DECIDING], rows)
 
 
 def rule_study(seeds: int, traces: str | None) -> Answer:
-    """The rule that comes with packenv, against `vllm` with a watermark of 2 %, under three step times."""
+    rules = (
+        "vllm:watermark=0.02",
+        "short-first",
+        *(f"vllm:watermark=0.02,order={key},rejoin=order" for key in ("prompt", "hrrn")),
+    )
     rows = []
     for source in sources_of(traces):
         for steps in STEPS:
-            rules = (
-                "vllm:watermark=0.02",
-                "short-first",
-                "vllm:watermark=0.02,order=prompt,rejoin=order",
-                "vllm:watermark=0.02,order=hrrn,rejoin=order",
-            )
-            for row in compared(source, 0.9, rules, seeds, steps):
-                rows.append([row[0], steps, row[2], *row[3:]])
+            rows += [[row[0], steps, *row[2:]] for row in compared(source, 0.9, rules, seeds, steps)]
     return answer("Ratios to vllm:watermark=0.02 at 0.9", ["requests", "step time", "rule", *DECIDING], rows)
 
 
-STUDIES: dict[str, Callable[[int, str | None], Answer]] = {
-    "vllm-44594": vllm_44594,
-    "theorem": theorem,
-    "point-c": point_c,
-    "mc-sf": mc_sf,
-    "victims-54644": victims_54644,
-    "trt-16827": trt_16827,
-    "shares": shares,
-    "matrix": matrix,
-    "watermark": watermark,
-    "rule": rule_study,
+STUDIES: dict[str, tuple[Callable[[int, str | None], Answer], str]] = {
+    "vllm-44594": (vllm_44594, "vLLM pull request 44594: preemptions and throughput by watermark, 128 clients, 450 requests"),
+    "theorem": (theorem, "Dai, Deng, Li, Peng: work-conserving rules reach the bound, two others do not"),
+    "point-c": (point_c, "Dai et al., 6.2, point C: 290 + 990 tokens every 467.5 ms, at most 100 requests in a batch, 500 s"),
+    "mc-sf": (
+        mc_sf,
+        "Jaillet et al.: MC-SF against the least total latency, proved by CP-SAT, on small instances of both models",
+    ),
+    "victims-54644": (
+        victims_54644,
+        "vLLM issue 54644: whom to preempt. 300 requests together, 279 + 280 tokens on average (lengths are not published)",
+    ),
+    "trt-16827": (
+        trt_16827,
+        "TensorRT-LLM issue 16827: 128 requests of 16,384 + 512 tokens, 32 clients, about 350,000 tokens of memory",
+    ),
+    "shares": (shares, "The share of the bound that rules keep stable on three workloads under three step times"),
+    "matrix": (matrix, "Rules against `vllm` with a watermark of 2 %, at three loads, on fresh seeds and windows"),
+    "watermark": (watermark, "The watermark against victims: wasted tokens and times of each, relative to `vllm` as it is"),
+    "rule": (rule_study, "The rule that comes with packenv, against `vllm` with a watermark of 2 %, under three step times"),
 }
 
 
 def reproduce(name: str | None, seeds: int, traces: str | None) -> Answer:
     """Run or list studies. Raises InputError for an unknown one."""
     if name is None:
-        return answer(
-            "Studies",
-            ["name", "what it repeats"],
-            [[key, (study.__doc__ or "").split("\n")[0]] for key, study in STUDIES.items()],
-        )
+        return answer("Studies", ["name", "what it repeats"], [[key, about] for key, (_, about) in STUDIES.items()])
     if name not in STUDIES:
         raise InputError(f"unknown study {name!r}{nearest(name, [*STUDIES])}")
-    return STUDIES[name](seeds, traces)
+    return STUDIES[name][0](seeds, traces)

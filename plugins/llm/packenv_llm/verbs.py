@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from packenv.extend import (
     COLOURS,
     UNDECIDED,
+    Answer,
     ArgumentError,
     Charts,
     Column,
@@ -40,7 +42,7 @@ from packenv.extend import (
 )
 from packenv.extend import Key as LegendKey
 from packenv_llm.engine import PREEMPTED
-from packenv_llm.measures import MEASURES, goodput_measures, values_of
+from packenv_llm.measures import MEASURES, Measure, goodput_measures, values_of
 from packenv_llm.options import DEFAULT_RULES, EvaluateOptions, JudgeOptions, ReplicaOptions
 from packenv_llm.replica import Replica, block_steps, step_time
 from packenv_llm.requests import Source, find_source
@@ -50,8 +52,13 @@ from packenv_llm.simulation import Run, simulate
 SAMPLE, SAMPLE_SEED = 2**17, 2**31
 """Number and seed of the draws behind a random source's bound."""
 
-GRID, GROWTH, LENGTHS = 200, 4, 4
+GRID, GROWTH = 200, 4
+FIRST_SERVICES = 500
+"""Least length of a judged run, in services of a request: preemptions may start a queue late."""
+
 GANTT_REQUESTS = 40
+SPARE = ("TTFT p50", "ITL p99", "waiting", "tokens/s", "memory", "E2E p99", "TPOT p99", "silence p99", "goodput 1")
+"""Columns that a narrow terminal leaves out, first ones first."""
 
 
 def replica_of(options: ReplicaOptions) -> Replica:
@@ -103,37 +110,19 @@ def rate_bound(source: Source, replica: Replica) -> RateBound:
     return RateBound(1 / least if least > 0 else math.inf, steps, prompt, output, *limits, seconds)
 
 
-@dataclass(frozen=True, repr=False)
-class Bounds(Showable):
+class Bounds(Answer):
     """The bound of each source of requests on one replica."""
 
-    bounds: dict[str, RateBound]
-    replica: Replica
-
-    @property
-    def title(self) -> str:
-        return "Most requests a second that any rule sustains"
-
-    def tables(self) -> list[Table]:
-        table = Table(
-            self.title,
-            [Column("requests"), *numbers("rate", "prompt", "output", "block-steps", "memory", "budget", "places")],
-        )
-        for name, bound in self.bounds.items():
-            shares = [limit * self.replica.time.fixed * bound.rate for limit in (bound.memory, bound.tokens, bound.places)]
+    def __init__(self, bounds: dict[str, RateBound], replica: Replica) -> None:
+        self.bounds = bounds
+        heads = numbers("rate", "prompt", "output", "block-steps", "memory", "budget", "places")
+        table = Table("Most requests a second that any rule sustains", [Column("requests"), *heads])
+        for name, bound in bounds.items():
+            shares = [limit * replica.time.fixed * bound.rate for limit in (bound.memory, bound.tokens, bound.places)]
             texts = [number(value, 4) for value in (bound.rate, bound.prompt, bound.output, bound.block_steps)]
             table.add(name, *texts, *(f"{share:.1%}" for share in shares))
-        return [table]
-
-    def footnotes(self) -> list[str]:
-        return ["memory, budget, places: share of the time at the bound that the fixed part of steps takes by this limit alone"]
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        return [{"requests": name} | bound._asdict() for name, bound in self.bounds.items()]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"bounds": self.records}
+        note = "memory, budget, places: share of the time at the bound that the fixed part of steps takes by this limit alone"
+        super().__init__([table], [note], [{"requests": name} | bound._asdict() for name, bound in bounds.items()])
 
 
 @takes(ReplicaOptions)
@@ -164,41 +153,37 @@ class Comparison(Showable):
             return f"{self.source.name}, {self.options.closed} clients"
         return f"{self.source.name} at {self.rate:.4g} requests/s, {self.load:.3g} of the bound"
 
+    @cached_property
+    def by_rule(self) -> dict[str, list[dict[str, Any]]]:
+        """All measures, seed by seed."""
+        return {rule: [values_of(run, self.options.slos) for run in runs] for rule, runs in self.runs.items()}
+
     def values(self, rule: str, key: str) -> list[float]:
         """Return a rule's measure, seed by seed."""
-        return [values_of(run, self.options.slos)[key] for run in self.runs[rule]]
+        return [values[key] for values in self.by_rule[rule]]
 
     def ratio(self, rule: str, other: str, key: str) -> Interval:
         """Return a measure's ratio, paired by seed (95 % interval)."""
         return ratio_of_means(self.values(rule, key), self.values(other, key))
 
     @property
-    def measures(self) -> list[Any]:
-        endless = not self.options.blocks
-        return [
-            measure for measure in (*MEASURES, *goodput_measures(self.options.slos)) if not (endless and measure.key == "memory")
-        ]
+    def measures(self) -> list[Measure]:
+        all_measures = (*MEASURES, *goodput_measures(self.options.slos))
+        return [measure for measure in all_measures if self.options.blocks or measure.key != "memory"]
 
     def verdict(self, rule: str) -> str:
         return "" if self.options.closed else combine(run.verdict for run in self.runs[rule]).kind
 
     def tables(self) -> list[Table]:
-        measures = self.measures
-        spare = ("TTFT p50", "ITL p99", "waiting", "tokens/s", "memory", "E2E p99", "TPOT p99", "silence p99", "goodput 1")
-        table = Table(self.title, [Column("rule"), Column("verdict"), *numbers(*(m.heading for m in measures))], spare=spare)
-        by_rule = {rule: [values_of(run, self.options.slos) for run in runs] for rule, runs in self.runs.items()}
-        for rule, values in by_rule.items():
-            cells = [estimate(*mean_and_half([value[m.key] for value in values])) for m in measures]
+        first, *others = self.runs
+        directed = [m for m in self.measures if m.less is not None]
+        table = Table(self.title, [Column("rule"), Column("verdict"), *numbers(*(m.heading for m in self.measures))], spare=SPARE)
+        for rule in self.runs:
+            cells = [estimate(*mean_and_half(self.values(rule, m.key))) for m in self.measures]
             table.add(rule, self.verdict(rule), *cells)
-        first, *others = by_rule
-        ratios = Table(
-            f"Ratios to {first}", [Column("rule"), *numbers(*(m.heading for m in measures if m.less is not None))], spare=spare
-        )
+        ratios = Table(f"Ratios to {first}", [Column("rule"), *numbers(*(m.heading for m in directed))], spare=SPARE)
         for rule in others:
-            pairs = [
-                ([v[m.key] for v in by_rule[rule]], [v[m.key] for v in by_rule[first]]) for m in measures if m.less is not None
-            ]
-            ratios.add(rule, *(_ratio_text(ratio_of_means(*pair)) for pair in pairs))
+            ratios.add(rule, *(ratio_text(self.ratio(rule, first, m.key)) for m in directed))
         return [table, ratios] if others else [table]
 
     def footnotes(self) -> list[str]:
@@ -210,9 +195,9 @@ class Comparison(Showable):
     def records(self) -> list[dict[str, Any]]:
         records = []
         for rule, runs in self.runs.items():
-            for run in runs:
+            for run, values in zip(runs, self.by_rule[rule], strict=True):
                 head = {"requests": self.source.name, "policy": rule, "seed": run.seed, "rate": self.rate, "load": self.load}
-                records.append(head | run.verdict.plain | values_of(run, self.options.slos))
+                records.append(head | run.verdict.plain | values)
         return records
 
     def to_dict(self) -> dict[str, Any]:
@@ -262,7 +247,7 @@ class Comparison(Showable):
         return Page(self.title, verdicts or f"{len(self.runs)} rules, closed loop", facts, sections)
 
 
-def _ratio_text(ratio: Interval) -> str:
+def ratio_text(ratio: Interval) -> str:
     if ratio.mean is None or ratio.low is None or ratio.high is None:
         return number(ratio.mean)
     return f"{number(ratio.mean)} [{number(ratio.low)}, {number(ratio.high)}]"
@@ -296,84 +281,66 @@ def evaluate(
     return Comparison(source, runs, options, *((None, None) if options.closed else (rate, load)))
 
 
-class Trial(NamedTuple):
-    """A verdict on one load."""
-
-    load: float
-    verdict: str
-    confidence: float
-    requests: int
-    seeds: int
-    waiting: float
+TRIAL = ("load", "verdict", "confidence", "requests", "seeds", "waiting")
 
 
-@dataclass(frozen=True)
-class Judgment:
-    """A stable share of the bound: `low` to below `high`."""
+class Judgment(NamedTuple):
+    """A stable share of the bound: `low` to below `high`.
+
+    rate    the bound, in requests a second
+    trials  loads, their verdicts and runs
+    """
 
     requests: str
     policy: str
     low: float
     high: float
     rate: float
-    trials: tuple[Trial, ...]
+    trials: list[dict[str, Any]]
 
 
-@dataclass(frozen=True, repr=False)
-class Judgments(Showable):
+class Judgments(Answer):
     """Judgments of rules on sources of requests."""
 
-    judgments: tuple[Judgment, ...]
-
-    @property
-    def title(self) -> str:
-        return "Share of the bound that rules keep stable"
-
-    def tables(self) -> list[Table]:
-        table = Table(self.title, [Column("requests"), Column("rule"), *numbers("at least", "below", "requests/s", "bound")])
-        for case in self.judgments:
+    def __init__(self, judgments: Sequence[Judgment]) -> None:
+        self.judgments, notes = judgments, []
+        columns = [Column("requests"), Column("rule"), *numbers("at least", "below", "requests/s", "bound")]
+        table = Table("Share of the bound that rules keep stable", columns)
+        for case in judgments:
             cells = f"{case.low:.3f}", f"{case.high:.3f}", number(case.low * case.rate, 4), number(case.rate, 4)
             table.add(case.requests, case.policy, *cells)
-        return [table]
-
-    def footnotes(self) -> list[str]:
-        notes = []
-        for case in self.judgments:
-            doubtful = [trial.load for trial in case.trials if trial.verdict == UNDECIDED and case.low < trial.load < case.high]
+            doubtful = [
+                each["load"] for each in case.trials if each["verdict"] == UNDECIDED and case.low < each["load"] < case.high
+            ]
             if doubtful:
                 where = f"{case.policy} on {case.requests}: undecided at {min(doubtful):.3f} to {max(doubtful):.3f}"
                 notes.append(f"{where}; a larger --count decides")
-        return notes
+        super().__init__([table], notes, [case._asdict() for case in judgments], draw=self._charts, write=self._page)
 
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        keys = [item.name for item in fields(Judgment) if item.name != "trials"]
-        return [
-            {key: getattr(case, key) for key in keys} | {"trials": [trial._asdict() for trial in case.trials]}
-            for case in self.judgments
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"judgments": self.records}
-
-    def charts(self) -> Charts:
+    def _charts(self) -> Charts:
         """Draw a bar for each judgment, from `low` to `high`."""
-        rules = [*dict.fromkeys(case.policy for case in self.judgments)]
-        colours = dict(zip(rules, colours_for(rules), strict=True))
-        figures = []
-        for source in dict.fromkeys(case.requests for case in self.judgments):
-            cases = [case for case in self.judgments if case.requests == source]
-            entries = [Entry(c.policy, colours[c.policy], c.low, c.high, text=f"{c.low:.3f} to {c.high:.3f}") for c in cases]
-            chart = RowChart(entries, "share of the bound", (0.0, 1.0), bars=True)
-            figures.append(Figure(source, f"{source}: the share of the bound that each rule keeps stable", chart))
-        return Charts("", figures)
+        return Charts("", share_figures((case.requests, case.policy, case.low, case.high) for case in self.judgments))
 
-    def page(self) -> Page:
-        return Page(self.title, "", [], [Section("Shares", self.charts().figures, tables=self.tables())], self.footnotes())
+    def _page(self) -> Page:
+        return Page(self.title, "", [], [Section("Shares", self._charts().figures, tables=self.tables())], self.footnotes())
+
+
+def share_figures(rows: Iterable[tuple[str, str, float, float]]) -> list[Figure]:
+    """Return a chart for each heading of the rows."""
+    by_heading: dict[str, list[Entry]] = {}
+    colours: dict[str, Any] = {}
+    for heading, rule, low, high in rows:
+        colour = colours.setdefault(rule, COLOURS[len(colours) % len(COLOURS)])
+        by_heading.setdefault(heading, []).append(Entry(rule, colour, low, high, text=f"{low:.3f} to {high:.3f}"))
+    found = "{}: the share of the bound that each rule keeps stable"
+    return [
+        Figure(heading, found.format(heading), RowChart(entries, "share of the bound", (0.0, 1.0), bars=True))
+        for heading, entries in by_heading.items()
+    ]
 
 
 class LoadRun(NamedTuple):
-    """A planned run at a load, with `slots` requests."""
+    """A planned run, with `slots` requests."""
 
     load: float
     slots: int
@@ -393,17 +360,21 @@ def judge(requests: Sequence[Any], policies: Sequence[str | Rule] = DEFAULT_RULE
     replica = replica_of(options)
     sources = [source_of(text, options) for text in requests]
     rules = [find_rule(text) for text in dict.fromkeys(policies)]
-    return Judgments(tuple(_judgment(source, rule, replica, options) for source in sources for rule in rules))
+    return Judgments([_judgment(source, rule, replica, options) for source in sources for rule in rules])
 
 
 def _judgment(source: Source, rule: Rule, replica: Replica, options: JudgeOptions) -> Judgment:
-    limit = rate_bound(source, replica).rate
+    bound = rate_bound(source, replica)
+    limit, services = bound.rate, bound.output / max(bound.memory, bound.tokens, bound.places)  # at the same time, at the bound
     if not math.isfinite(limit):
         raise InputError(f"{source.name}: no rate is too high for this replica")
+    least = math.ceil(FIRST_SERVICES * services)
+    lengths = [max(options.count, least)]
+    while lengths[0] >= 2 * least:
+        lengths.insert(0, max(lengths[0] // GROWTH, least))
 
     def plan(load: float) -> Iterator[list[Any]]:
-        for longer in range(LENGTHS - 1, -1, -1):
-            yield [LoadRun(load, max(options.count // GROWTH**longer, 1000), seed) for seed in range(options.seeds)]
+        return ([LoadRun(load, length, seed) for seed in range(options.seeds)] for length in lengths)
 
     def run(runs: Sequence[Any]) -> list[RunOutcome]:
         outcomes = []
@@ -416,5 +387,8 @@ def _judgment(source: Source, rule: Rule, replica: Replica, options: JudgeOption
     # Bisect over loads, with longer runs for undecided ones.
     search = LoadSearch(plan, run, lambda low, high, load, slots: None)
     low, high = search.interval(max(1, round(options.width * GRID)))
-    trials = [Trial(e.load, e.verdict.kind, e.verdict.confidence, e.slots, e.seeds, e.mean_queue) for e in search.evidence]
-    return Judgment(source.name, rule.name, low / GRID, high / GRID, limit, tuple(trials))
+    trials = [
+        dict(zip(TRIAL, (e.load, e.verdict.kind, e.verdict.confidence, e.slots, e.seeds, e.mean_queue), strict=True))
+        for e in search.evidence
+    ]
+    return Judgment(source.name, rule.name, low / GRID, high / GRID, limit, trials)

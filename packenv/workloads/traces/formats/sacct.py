@@ -1,7 +1,7 @@
 """Slurm's accounting from `sacct --parsable2`, with its header.
 
 needed   JobID; Submit, Eligible or Start; Elapsed, ElapsedRaw, or Start and End; AllocTRES, ReqTRES, AllocCPUS, NCPUS or ReqCPUS
-read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User
+read     State, Timelimit or TimelimitRaw (the estimate), ReqMem, NNodes, Partition, User, Account, QOS
 
 A job arrives when it is eligible, or at its submission without that field. It takes its allocated resources, or else the
 requested ones: cpu (cores); if named, or with `all`, memory (GiB) and gpu; if named, node. If servers are nodes, a job on several
@@ -41,6 +41,7 @@ Ints = NDArray[np.int64]
 ID = ("JobID", "JobIDRaw")
 ARRIVALS, ELAPSED, LIMITS = ("Eligible", "Submit"), ("Elapsed", "ElapsedRaw"), ("Timelimit", "TimelimitRaw")
 AMOUNTS, CPUS, NODES = ("AllocTRES", "ReqTRES"), ("AllocCPUS", "NCPUS", "ReqCPUS"), ("AllocNodes", "NNodes", "ReqNodes")
+LABELS = ("User", "Account", "Partition", "QOS")
 FIELDS = (
     *ID,
     *ARRIVALS,
@@ -53,8 +54,7 @@ FIELDS = (
     *NODES,
     "ReqMem",
     "State",
-    "Partition",
-    "User",
+    *LABELS,
     "Cluster",
 )
 RUN = (*ID, "Cluster", *ARRIVALS, "Start", "End")
@@ -119,7 +119,8 @@ def refuse_columns(path: Path, choice: Wanted = None) -> Trace:
 
 def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     """Read a task per job."""
-    columns, rows, ids = _jobs(path)
+    columns, rows, whole = _jobs(path)
+    ids = whole.column(next(name for name in ID if name in whole)).cast(pa.string())
     steps = len(ids) - len(rows)
     columns, rows, never = _with_arrival(columns, rows)
     has = [name for name in FIELDS if name in columns]
@@ -176,6 +177,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         source=str(path),
         rows=rows[order] + 1,
         ids=ids,
+        labels={name.lower(): whole.column(name) for name in LABELS if name in whole},
         about=ABOUT,
         dropped={STEPS: steps, **never},
         slot_seconds="1",
@@ -224,7 +226,8 @@ def _not_modelled(columns: Columns) -> dict[str, NDArray[np.bool_]]:
     return asks
 
 
-def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
+def _jobs(path: Path) -> tuple[Columns, Ints, Columns]:
+    """Return the columns of jobs, their rows, and the columns with steps."""
     names = names_of(path)
     columns = Columns.read(path, [name for name in FIELDS if name in names])
     table = columns.table
@@ -240,7 +243,7 @@ def _jobs(path: Path) -> tuple[Columns, Ints, pa.ChunkedArray]:
     if is_step.all():
         raise InputError(f"{path}: only steps of jobs, no job: remove the filter, or run sacct with --allocations")
     rows = np.flatnonzero(~is_step)
-    return Rows(path, table.take(pa.array(rows)), rows), rows, number
+    return Rows(path, table.take(pa.array(rows)), rows), rows, Columns(path, table)
 
 
 def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str, int]]:

@@ -55,6 +55,7 @@ FIELDS = (
     "think time",
 )
 WHICH = ("allocated", "requested")
+LABELS = ("user", "group", "executable", "queue", "partition")
 TIMES = ("submit time", "wait time", "run time", "requested time")
 HEADER = re.compile(r"\s*;+\s*(MaxProcs|MaxNodes|MaxRuntime)\s*:\s*(.*?)\s*$", re.ASCII | re.IGNORECASE)
 HEADER_NAMES = {name.lower(): name for name in ("MaxProcs", "MaxNodes", "MaxRuntime")}
@@ -121,6 +122,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
         source=str(path),
         rows=rows + 1,
         ids=field["job number"].astype(np.int64),
+        labels={name: field[name].astype(np.int64) for name in LABELS if (field[name] > 0).any()},
         processors=machine if resources[0] == "cpu" else None,
         machine={name: amounts[name] for name in resources},
         about=f"capacity 1: {', '.join(capacity[name] for name in resources)} ({machine_from}){not_followed}",

@@ -1,4 +1,4 @@
-"""Delays by size class, worked by hand."""
+"""Delays by classes of sizes, worked by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import packenv
 from packenv import Jobs
 from packenv.errors import InputError
 from packenv.results.schedule import Schedule
-from packenv.runs.size_classes import SizeClass, delay_by_size
+from packenv.runs.delay_classes import DelayClass, delay_by_size
 
 
 def ran(start: list[int]) -> Schedule:
@@ -22,10 +22,15 @@ def test_a_class_for_each_of_few_sizes() -> None:
     size = jobs.demand[:, 0]
     small, half, whole = np.unique(size).tolist()
     found = delay_by_size(jobs, ran([0, 4, 3, 9, -1]), size)
-    assert found == (SizeClass(small, 0, None, None, None), SizeClass(half, 2, 1.0, 2.0, 2), SizeClass(whole, 2, 5.5, 7.0, 7))
+    nothing = (0, None, None, None, None, None)
+    assert found == (
+        DelayClass(small, *nothing),
+        DelayClass(half, 2, None, 1.0, 2.0, 2.0, 2),
+        DelayClass(whole, 2, None, 5.5, 7.0, 7.0, 7),
+    )
     assert delay_by_size(jobs, ran([0, 4, 3, 9, -1]), size, warmup=2)[1:] == (
-        SizeClass(half, 0, None, None, None),
-        SizeClass(whole, 1, 7.0, 7.0, 7),
+        DelayClass(half, *nothing),
+        DelayClass(whole, 1, None, 7.0, 7.0, 7.0, 7),
     )
 
 

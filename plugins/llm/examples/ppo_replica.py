@@ -1,0 +1,57 @@
+"""Train plain MaskablePPO to admit and preempt, and compare it with vLLM's rule on the same requests.
+
+$ pip install sb3-contrib
+$ python plugins/llm/examples/ppo_replica.py --steps 200000
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+
+from packenv.extend import ratio_of_means
+from packenv_llm.environment import ReplicaEnv
+from packenv_llm.rules import find_rule
+from packenv_llm.simulation import simulate
+
+RULES = ("vllm", "vllm:watermark=0.02", "short-first")
+
+
+def agent_seconds(env: ReplicaEnv, model: MaskablePPO, seed: int) -> float:
+    """Return the agent's mean time to the last token."""
+    observation, done = env.reset(seed=seed)[0], False
+    while not done:
+        action = model.predict(observation, action_masks=env.action_masks(), deterministic=True)[0]
+        observation, _, done, _, _ = env.step(action)
+    return float((env.core.request["end"] - env.core.request["arrival"]).mean())
+
+
+def rule_seconds(env: ReplicaEnv, rule: str, seed: int) -> float:
+    """Return a rule's mean time to the last token, on the requests of `env.reset(seed=seed)`."""
+    drawn = int(np.random.Generator(np.random.PCG64(seed)).integers(2**31))
+    requests = env.source.draw(drawn, env.size, env.rate)
+    return float((simulate(requests, env.replica, find_rule(rule), seed).last - requests.arrival).mean())
+
+
+def main() -> None:
+    """Train, then print the agent's ratio to each rule."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=200_000, help="decisions to learn from")
+    parser.add_argument("--episodes", type=int, default=40, help="fresh episodes to compare on")
+    parser.add_argument("--load", type=float, default=0.9, help="arrivals as a share of the bound")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    env = ReplicaEnv(load=options.load)
+    model = MaskablePPO("MlpPolicy", env, seed=0, device="cpu").learn(options.steps)
+    seeds = range(10_000, 10_000 + options.episodes)
+    agent = [agent_seconds(env, model, seed) for seed in seeds]
+    for rule in RULES:
+        ratio = ratio_of_means(agent, [rule_seconds(env, rule, seed) for seed in seeds])
+        print(f"mean time to the last token, MaskablePPO over {rule}: {ratio.mean:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]")
+
+
+if __name__ == "__main__":
+    main()
