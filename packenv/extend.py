@@ -28,7 +28,7 @@ workloads       `at_a_rate`, `as_servers`, `InService`, `BeginsBusy`, `begins_bu
 runs            `Run`, `runs_of`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`, `local_executor`,
                 `ThisProcess`
 statistics      `Interval`, `interval`, `mean_and_half`, `paired_ratio`, `ratio_of_means`, `doubt_at`, `DOUBT`, `UNKNOWN`
-stability       `judge_run`, `settling_time`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search for
+stability       `judge_run`, `settling_time`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; search for
                 the largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
 bounds          `completion_bound`
 goals of plans  `Goal`, `GOAL`, `parse_goal`, `share_of`, `fewest_of`, `Trial`, `AskRuns`, `mean_of`, `is_met`, `open_goals`,

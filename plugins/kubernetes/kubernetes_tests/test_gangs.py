@@ -80,7 +80,7 @@ def test_a_gang_without_a_name_is_not_modelled(tmp_path: Path) -> None:
     lone = marked(pod("lone", container(cpu="1")), "labels", "ray.io/gang-scheduling-enabled", "true")
     cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), lone]))
     assert gangs_of(cluster) == []
-    line = "not modelled: ray.io/gang-scheduling-enabled of 1 waiting pod (team/lone): they may start later than this says"
+    line = "not modelled: ray.io/gang-scheduling-enabled of 1 waiting pod (team/lone): they may start later than shown"
     assert any(note.startswith(line) for note in cluster.notes(None))
 
 

@@ -65,9 +65,7 @@ def test_without_annotations_running_pods_are_packed_tightly(tmp_path: Path, sai
     pods = [share(f"p{memory}", memory, said, on="n", **LATER) for memory in (6, 10, 4)]
     cluster = read_cluster(listed(tmp_path / "c.json", [gpus("n", 2), *pods, share("twelve", 12)]))
     assert cluster.gpus is not None and cluster.gpus.taken.tolist() == [1, 1, 2]
-    line = (
-        f"{GPU_MEM} of 3 running pods (team/p6, team/p10 and team/p4): no annotation says on which GPU it is; taken to be packed"
-    )
+    line = f"{GPU_MEM} of 3 running pods (team/p6, team/p10 and team/p4): no annotation names its GPU; tight packing is assumed"
     assert any(note.startswith(line) for note in cluster.notes(None))
     assert starts(cluster) == {"team/twelve": 0}
 

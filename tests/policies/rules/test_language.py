@@ -21,7 +21,7 @@ REFUSED = {
     HEAD + "return cluster.task[0]": "mine.py:2: square brackets go with",
     HEAD + "return task.demand": "mine.py:2: task.demand is of one resource: task.demand[0]",
     HEAD + "return server.free[0:1]": "mine.py:2: a rule cannot use Slice",
-    HEAD + "return task": "mine.py:2: ask task for one of its numbers: size, age",
+    HEAD + "return task": "mine.py:2: use one of the numbers of task: size, age",
     HEAD + "return open('x')": "mine.py:2: a rule cannot call open",
     HEAD + "return __import__('os')": "mine.py:2: a rule cannot call __import__",
     HEAD + "return np.load(1)": "mine.py:2: a rule cannot call np.load",

@@ -158,7 +158,7 @@ def test_gzip_by_content_and_parts(tmp_path: Path) -> None:
         assert trace.table is not None
         assert trace.table.demand[:, 0].tolist() == [UNIT // 2, UNIT // 4] and trace.table.service.tolist() == [3, 1]
     pq.write_table(pa.table({"arrival": [3], "service": [1]}), parts / "part-2.parquet")
-    with pytest.raises(InputError, match=r"part-2.parquet: column size is missing, which part-0.parquet has"):
+    with pytest.raises(InputError, match=r"part-2.parquet: column size of part-0.parquet is missing"):
         read_trace(parts)
 
 

@@ -140,7 +140,7 @@ def test_a_nominated_pod(tmp_path: Path) -> None:
             "yunikorn-placeholders",
             (),
             {"default/exec-1": 0, "default/exec-2": 0},
-            ["2 running placeholders of YuniKorn: each gives its place", "may start earlier or later than this says"],
+            ["2 running placeholders of YuniKorn: each gives its place", "may start earlier or later than shown"],
         ),
         ("kai-fraction", (), {"default/b": 0}, ["not modelled: gpu-fraction of 1 waiting pod (default/b)"]),
         ("kueue-suspended", (), {"default/q": 0}, ["not counted: suspended Job team/train of 4 pods: once admitted"]),

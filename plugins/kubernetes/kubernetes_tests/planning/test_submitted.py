@@ -65,7 +65,7 @@ def test_a_pod_of_higher_priority(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (
         "team/new starts within 30 s on n: team/runs preempted" in printed and "now: or as soon as the pods in whose" in printed
     )
-    assert "of those that wait, later on average: team/waits (90 s)." in printed
+    assert "waiting pods that start later on average: team/waits (90 s)." in printed
     spared = submit(tmp_path, [node("n"), FULL, WAITS], manifest(spec={"priority": 9}), words=("--no-preemption",))
     assert spared["preempted"] == [] and spared["pods"][0]["low_s"] is None
 
