@@ -16,9 +16,8 @@ from typing import Any
 import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
-from packenv.cli.options import shared
 from packenv.cli.options.names import COUNT, Named
-from packenv.cli.options.shared import option
+from packenv.cli.options.of_fields import option, process_options, runs_in
 from packenv.cli.outputs import Outputs, output_options, picture_options
 from packenv.content.page import Image, Page, Section
 from packenv.content.showable import Answer
@@ -91,7 +90,7 @@ def finding_of(figure: str, settings: Settings) -> Finding:
     "for fgd.",
 )  # fmt: skip
 @click.option("--servers", type=COUNT, help="Servers of fig5  [default: the load offered at β = 1.6].")
-@shared.process_options
+@process_options
 @option("--format", "form", type=click.Choice(["png", "pdf", "svg"]), default="png", help="Form of the pictures.")
 @picture_options()
 @output_options("Also write all claims", form=False, report=True)
@@ -140,7 +139,7 @@ def reproduce(
         raise InputError(f"--trace is for {', '.join((*OF_TRACES, *OF_LOGS))}{only}, not {', '.join(chosen)}")
     if numbers["servers"] is not None and "fig5" not in chosen:
         raise InputError(f"--servers is for fig5, not {', '.join(chosen)}")
-    settings = settings_for(None if of_logs else trace, quick, shared.runs_in(where), numbers)
+    settings = settings_for(None if of_logs else trace, quick, runs_in(where), numbers)
     settings = replace(settings, folder=trace) if of_logs else settings
     findings: dict[str, Finding] = {}
     failures: list[InputError] = []

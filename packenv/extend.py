@@ -28,8 +28,8 @@ workloads       `at_a_rate`, `as_servers`, `InService`, `BeginsBusy`, `begins_bu
 runs            `Run`, `runs_of`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`, `local_executor`,
                 `ThisProcess`
 statistics      `Interval`, `interval`, `mean_and_half`, `paired_ratio`, `ratio_of_means`, `doubt_at`, `DOUBT`, `UNKNOWN`
-stability       `judge_run`, `settling_time`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; search for
-                the largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
+stability       `judge_run`, `settling_time`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search
+                for the largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
 bounds          `completion_bound`
 goals of plans  `Goal`, `GOAL`, `parse_goal`, `share_of`, `fewest_of`, `Trial`, `AskRuns`, `mean_of`, `is_met`, `open_goals`,
                 `least_from`, `NoneMeets`, `plan_all`, `Say`, `print_refused`
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from packenv.cli.options.names import INPUT as INPUT
     from packenv.cli.options.names import POLICY as POLICY
     from packenv.cli.options.names import WORKLOAD as WORKLOAD
+    from packenv.cli.options.of_fields import log as log
     from packenv.cli.options.of_fields import options_of as options_of
-    from packenv.cli.options.shared import log as log
-    from packenv.cli.options.shared import process_options as process_options
-    from packenv.cli.options.shared import runs_in as runs_in
-    from packenv.cli.options.shared import workload_options as workload_options
+    from packenv.cli.options.of_fields import process_options as process_options
+    from packenv.cli.options.of_fields import runs_in as runs_in
+    from packenv.cli.options.of_fields import workload_options as workload_options
     from packenv.cli.options.workload import begin_lines as begin_lines
     from packenv.cli.options.workload import chosen_policies as chosen_policies
     from packenv.cli.options.workload import print_workload as print_workload
@@ -243,7 +243,7 @@ if TYPE_CHECKING:
     from packenv.workloads.source import table_source as table_source
     from packenv.workloads.traces import read_trace as read_trace
     from packenv.workloads.traces.columns import Columns as Columns
-    from packenv.workloads.traces.format import first_bytes as first_bytes
+    from packenv.workloads.traces.formats import first_bytes as first_bytes
     from packenv.workloads.traces.trace import Wanted as Wanted
     from packenv.workloads.traces.trace import resource_names as resource_names
 

@@ -25,11 +25,10 @@ from packenv.jobs import HOW_MANY, MOST_DEVICES, WHOLE, Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
 from packenv.results.delays import Delays
-from packenv.results.job_times import job_times
+from packenv.results.job_times import SLOWDOWN_BOUND, job_times, response_times
 from packenv.results.locality import data_locality
-from packenv.results.response import SLOWDOWN_BOUND, response_times
 from packenv.results.result import Result, Trajectory
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.results.stability import NO_VERDICT, judge_run, settling_time
 from packenv.units import UNIT, to_units
 from packenv.workloads.in_service import InService, begins_busy, in_service_of
@@ -59,7 +58,12 @@ def result_of(
     measured = int(head["measured"])
     capacity = cluster.capacity.sum(axis=0).astype(np.float64)
     used = cluster.measures.used[0] / max(measured, 1)
-    trajectory = _trajectory(cluster, workload.servers.size_unit)
+    # The queue in every bin that the run has completed.
+    size_unit = workload.servers.size_unit
+    width = int(cluster.head["bin_slots"][0])
+    whole = int(cluster.head["now"][0]) // width
+    bins = cluster.measures.bins[0, :whole] / width
+    trajectory = Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
     # The verdict needs the waiting size in largest servers.
     in_servers = trajectory.waiting_size / (workload.servers.capacity.max() if workload.D == 1 else 1.0)
     settling = settling_time(workload.mean_service, workload.mean_residual)
@@ -108,14 +112,6 @@ def _rejected(cluster: Cluster, workload: Workload) -> dict[str, int] | None:
     possible = {*names, *(["kind"] if workload.has_devices else []), *(["several"] if workload.D > 1 else [])}
     possible |= {"gang"} if workload.has_gangs else set()
     return {reason: count for reason, count in counts.items() if count or reason in possible}
-
-
-def _trajectory(cluster: Cluster, size_unit: float) -> Trajectory:
-    """The queue in every bin that the run has completed."""
-    width = int(cluster.head["bin_slots"][0])
-    whole = int(cluster.head["now"][0]) // width
-    bins = cluster.measures.bins[0, :whole] / width
-    return Trajectory(width, bins[:, 0].copy(), bins[:, 1] / UNIT * size_unit)
 
 
 def _delays(cluster: Cluster, table: Jobs | None) -> Delays:

@@ -19,7 +19,7 @@ from rich.console import Console
 from experiments.bench import environments as bench_envs
 from experiments.bench.jobs import job_speeds
 from experiments.bench.theory import bracket_times, schedule_times
-from packenv.cli.options.shared import JSON
+from packenv.cli.options.of_fields import JSON
 from packenv.cli.outputs import check_files
 from packenv.cli.tables import print_table
 from packenv.content.tables import Column, Styled, Table, numbers

@@ -12,8 +12,7 @@ import click
 
 from packenv.cli.evaluate import notices
 from packenv.cli.options.names import SIDE, THIRD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import process_options, runs_in, workload_options
+from packenv.cli.options.of_fields import options_of, process_options, runs_in, workload_options
 from packenv.cli.options.workload import begin_lines, print_workload, workload_from
 from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import text_console

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from packaging.requirements import InvalidRequirement, Requirement
 
-from packenv.cli.options.shared import JSON
+from packenv.cli.options.of_fields import JSON
 from packenv.cli.outputs import check_files
 from packenv.errors import InputError, install_command
 from packenv.executors.local import usable_cores

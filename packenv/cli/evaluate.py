@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import POLICY, WORKLOAD, Loads
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import SCHEDULE_FILES, process_options, runs_in, tensorboard_option
+from packenv.cli.options.of_fields import SCHEDULE_FILES, options_of, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import begin_lines, chosen_policies, print_workload, workload_from
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console

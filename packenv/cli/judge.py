@@ -7,8 +7,7 @@ from dataclasses import replace
 import click
 
 from packenv.cli.options.names import POLICY, WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import log, process_options, runs_in, workload_options
+from packenv.cli.options.of_fields import log, options_of, process_options, runs_in, workload_options
 from packenv.cli.options.workload import chosen_policies, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.content.text import counted

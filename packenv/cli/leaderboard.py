@@ -12,8 +12,7 @@ from typing import Any
 import click
 
 from packenv.cli.options.names import CONTEST, POLICY
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import log, process_options, runs_in, tensorboard_option
+from packenv.cli.options.of_fields import log, options_of, process_options, runs_in, tensorboard_option
 from packenv.cli.options.workload import MOST_REFUSALS, note_left_out
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.errors import ArgumentError, CommandError, InputError

@@ -41,7 +41,7 @@ GROUPS = {
             "theory.optimal_policy:optimal_policy",
             "Find the policy with the shortest queue (small workloads).",
         ),
-        "reproduce": ("checkout:reproduce", "Reproduce figures of the papers, and check the papers' claims."),
+        "reproduce": ("experiments.reproduce:reproduce", "Reproduce figures of the papers, and check the papers' claims."),
     },
     "Learn and serve": {
         "train": ("train:train_command", "Train an agent."),
@@ -56,10 +56,13 @@ GROUPS = {
         "warmup": ("warmup:warmup", "Compile policies and environments in advance."),
         "doctor": ("doctor:doctor", "Show what is installed, where machine code is cached, and what is missing."),
         "completion": ("completion:completion", "Print the line that makes your shell complete packenv's commands."),
-        "bench": ("checkout:bench", "Measure the speed of this installation."),
+        "bench": ("experiments.bench.command:bench", "Measure the speed of this installation."),
     },
 }
-"""By heading in `packenv --help` and name: module and function in packenv.cli, and the line of help."""
+"""By heading in `packenv --help` and name: module and function in packenv.cli or a checkout, and the line of help."""
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+"""The folder of packenv, perhaps a checkout."""
 
 COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
 
@@ -109,7 +112,11 @@ def find_command(name: str) -> click.Command:
     """
     if name in COMMANDS:
         module, _, function = COMMANDS[name][0].partition(":")
-        command: click.Command = getattr(import_module(f"packenv.cli.{module}"), function)
+        if module.startswith("experiments."):
+            check_checkout(name, module)
+        else:
+            module = f"packenv.cli.{module}"
+        command: click.Command = getattr(import_module(module), function)
         return command
     if name not in (installed := entries(PLUGINS)):
         if name in OURS:
@@ -119,6 +126,15 @@ def find_command(name: str) -> click.Command:
     if not isinstance(of_plugin, click.Command):
         raise InputError(f"plug-in {installed[name].value}: is not a command of click's")
     return of_plugin
+
+
+def check_checkout(name: str, module: str) -> None:
+    """Let a command import the folder `experiments`, or raise InputError without a checkout."""
+    if not CHECKOUT.joinpath(*module.split(".")).with_suffix(".py").is_file():
+        line = f"{name} runs the folder experiments of a checkout, and {CHECKOUT} has none"
+        raise InputError(f"{line}: clone packenv, and make install")
+    if sys.path[:1] != [str(CHECKOUT)]:
+        sys.path.insert(0, str(CHECKOUT))  # before a folder of the user with the same name
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -179,8 +195,12 @@ def deferred_interrupts() -> Iterator[None]:
                 timer.join()
 
 
-def _mend_streams() -> None:
-    """Replace closed streams, and show "?" for letters that cannot be written."""
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line.
+
+    Bad input is one line on standard error and exit status 2. Ctrl-C exits with 130, SIGTERM with 143.
+    """
+    # Replace closed streams, and show "?" for letters that cannot be written.
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the process ends
@@ -188,14 +208,6 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="replace")  # a ρ on Windows, or the name of a file that is no UTF-8
     if os.environ.get("COLUMNS", "1").strip("0") == "":
         del os.environ["COLUMNS"]  # no width at all, in which no text would fit
-
-
-def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line.
-
-    Bad input is one line on standard error and exit status 2. Ctrl-C exits with 130, SIGTERM with 143.
-    """
-    _mend_streams()
     signals: list[int] = []
     try:
         words = sys.argv[1:] if arguments is None else arguments

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import POLICY, WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import SCHEDULE_FILES, workload_options
+from packenv.cli.options.of_fields import SCHEDULE_FILES, options_of, workload_options
 from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console

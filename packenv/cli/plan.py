@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import POLICY, WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import log, process_options, runs_in, workload_options
+from packenv.cli.options.of_fields import log, options_of, process_options, runs_in, workload_options
 from packenv.cli.options.workload import chosen_policies, is_table, workload_from, workload_with_notes
 from packenv.cli.outputs import Outputs, output_options
 from packenv.cli.tables import print_notes, text_console

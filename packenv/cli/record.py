@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from packenv.cli.options.names import WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON, workload_options
+from packenv.cli.options.of_fields import JSON, options_of, workload_options
 from packenv.cli.outputs import check_files, output_option
 from packenv.cli.train import own_option
 from packenv.content.text import counted

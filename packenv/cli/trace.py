@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import INPUT, PATH
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON
+from packenv.cli.options.of_fields import JSON, options_of
 from packenv.cli.options.workload import note_devices, note_servers
 from packenv.cli.outputs import Outputs, check_files, output_option, output_options, write_all
 from packenv.cli.tables import print_table, text_console

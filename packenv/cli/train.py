@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import workload_options
+from packenv.cli.options.of_fields import options_of, workload_options
 from packenv.cli.options.workload import workload_with_notes
 from packenv.cli.outputs import check_files
 from packenv.envs.registration import ENVIRONMENTS

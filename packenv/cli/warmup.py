@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import POLICY
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import JSON
+from packenv.cli.options.of_fields import JSON, options_of
 from packenv.cli.options.workload import chosen_policies
 from packenv.cli.outputs import check_files
 from packenv.envs.registration import ENVIRONMENTS, find_definition, id_of, kind_of

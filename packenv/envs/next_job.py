@@ -64,7 +64,7 @@ from packenv.envs.options import WITHOUT_TYPES, Options
 from packenv.errors import InputError
 from packenv.policies.orders import Rule, growing, order_named, queued_jobs
 from packenv.policy import BY_QUEUE, Needs, Setting
-from packenv.results.response import SLOWDOWN_BOUND
+from packenv.results.job_times import SLOWDOWN_BOUND
 
 LOG_RATIO = "log ratio"
 

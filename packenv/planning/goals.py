@@ -19,7 +19,7 @@ from packenv.jobs import Jobs
 from packenv.options.verbs import GOAL_EXAMPLES
 from packenv.results.job_times import JobTimes, job_numbers, job_times
 from packenv.results.result import Result
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.workload import Workload
 
 UNITS = ("ms", "s", "min", "h", "d")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packenv.content.tables import flat
+from packenv.errors import InputError
 from packenv.files import atomic_path, check_ending, write_json
 from packenv.report.plot_style import PICTURES
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from packenv.report.pictures import Picture
     from packenv.results.result import Result
     from packenv.workloads.workload import Workload
+
+
+LIBRARIES = ("arrow", "pandas", "polars")
 
 
 def facts_text(title: str, facts: Iterable[tuple[str, str]]) -> str:
@@ -63,10 +67,22 @@ def html_of_tables(tables: Tables, title: str = "") -> str:
 
 
 def frame(table: Any, library: str = "arrow") -> Any:
-    """Return columns, or an Arrow table, as a frame. Raises InputError."""
-    from packenv.report.frames import frame_of
+    """Return columns, or an Arrow table, as a frame of LIBRARIES. Raises InputError."""
+    import pyarrow as pa
 
-    return frame_of(table, library)
+    if library not in LIBRARIES:
+        raise InputError(f"frames are of {', '.join(LIBRARIES)}, not {library!r}")
+    arrow = pa.table(table) if isinstance(table, Mapping) else table
+    if library == "arrow":
+        return arrow
+    try:
+        if library == "pandas":
+            return arrow.to_pandas()
+        import polars
+
+        return polars.from_arrow(arrow)
+    except ModuleNotFoundError as error:
+        raise InputError(f"a frame of {library} needs {error.name}, which is not installed: pip install {library}") from None
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], library: str = "arrow") -> Any:

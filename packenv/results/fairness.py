@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from packenv.compiled.decorators import compiled
 from packenv.jobs import Jobs
 from packenv.results.job_times import NONE, eligible_slots, owner_numbers
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots, job_numbers
 from packenv.results.occupancy import InService, in_service
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.network import ANY, NODE, RACK, Network
 from packenv.workloads.workload import Workload
 

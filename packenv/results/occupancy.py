@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.network import Network
 
 Ints = NDArray[np.int64]

@@ -14,11 +14,9 @@ from packenv.content.showable import Showable
 from packenv.content.tables import form
 from packenv.errors import InputError
 from packenv.results.delays import Delays
-from packenv.results.job_times import JobTimes
+from packenv.results.job_times import JobTimes, ResponseTimes
 from packenv.results.locality import DataLocality
-from packenv.results.response import ResponseTimes
-from packenv.results.schedule import Schedule
-from packenv.results.schedule_table import schedule_table
+from packenv.results.schedule_table import Schedule, schedule_table
 from packenv.results.stability import UNASKED, Verdict
 
 if TYPE_CHECKING:

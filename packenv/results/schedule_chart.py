@@ -18,7 +18,7 @@ from packenv.jobs import GPU, HOW_MANY, Jobs
 from packenv.results.job_times import cut, eligible_slots
 from packenv.results.occupancy import InService, in_service
 from packenv.results.result import Result
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.workload import Workload
 
 MOST_TASKS, MOST_SERVERS = 2000, 60

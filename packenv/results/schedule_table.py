@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,3 +88,13 @@ def _numbers_of_bits(bits: NDArray[np.int64]) -> NDArray[np.object_]:
     sets, place = np.unique(bits, return_inverse=True)
     texts = [" ".join(str(bit) for bit in range(word.bit_length()) if word >> bit & 1) for word in sets.tolist()]
     return np.array(texts, np.object_)[place.ravel()]
+
+
+class Schedule(NamedTuple):
+    """Start, server and end of each row, -1 if never started."""
+
+    start: NDArray[np.int64]  # (rows,) slots
+    server: NDArray[np.int32]  # (rows,)
+    end: NDArray[np.int64]  # (rows,) slots; later than the run's last slot if the task was still in service then
+    source: NDArray[np.int32] | None = None  # (rows,) server from which it reads, -1 at home; None if reads take no resources
+    devices: NDArray[np.int64] | None = None  # (rows,) of its server that it has, as bits; None if servers have no devices

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.content.tables import Column, Styled, Table, numbers
 from packenv.content.text import INTERVAL_REACHES_ZERO, LONG, NONE, estimate, is_wide, lasting_estimate, listed, number
-from packenv.results.job_times import eligible_slots
-from packenv.results.response import SLOWDOWN_BOUND
+from packenv.results.job_times import SLOWDOWN_BOUND, eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.delay_classes import TIMES as CLASS_TIMES

@@ -13,7 +13,7 @@ from packenv.errors import ArgumentError, InputError
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots
 from packenv.results.result import Result
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.runs.statistics import mean_and_half
 from packenv.units import UNIT
 from packenv.workloads.demand import scalar_size

@@ -20,7 +20,7 @@ from packenv.results.job_times import NONE, JobTimes, cut, efficiency, job_numbe
 from packenv.results.locality import DataLocality
 from packenv.results.occupancy import most_allocated, occupancy
 from packenv.results.result import Result
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.results.stability import combine
 from packenv.runs.statistics import DOUBT, mean_and_half
 from packenv.theory.completion.bound import completion_bound

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.jobs import SHARE, Jobs
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.network import Network
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload

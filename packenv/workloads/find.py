@@ -132,7 +132,7 @@ def is_of_kubectl(source: str) -> bool:
     """Return whether a file begins like a JSON list of kubectl."""
     if not source.endswith(".json"):
         return False
-    from packenv.workloads.traces.format import first_bytes  # brings pyarrow with it
+    from packenv.workloads.traces.formats import first_bytes  # brings pyarrow with it
 
     return KUBECTL.match(first_bytes(Path(source), 2**10).removeprefix(b"\xef\xbb\xbf")) is not None
 

@@ -223,7 +223,7 @@ class Workload(Showable):
         It is for "arrow", "pandas" or "polars". Columns are those of traces in slots: arrival, size (or one per resource),
         service, and the table's other columns. Raises InputError for a library that is not installed.
         """
-        from packenv.workloads.traces.convert import table_of
+        from packenv.workloads.traces.read import table_of
 
         jobs = self.at(seed).jobs
         return form("frame")(table_of(jobs if jobs is not None else self.jobs_table(seed, tasks), self.resources), library)

@@ -37,7 +37,7 @@ def test_a_policy_is_compiled_once_whatever_else_is_loaded(name: str, tmp_path: 
 def test_what_functions_import_counts_for_logs_of_runs(tmp_path: Path) -> None:
     """What a run did may depend on it: `Workload` reads a table by `packenv.workloads.traces`."""
     now, later = (sources_of(["packenv.workloads.workload"], tmp_path, loaded) for loaded in (True, False))
-    assert "packenv.workloads.traces.convert" in later and "packenv.workloads.traces.convert" not in now
+    assert "packenv.workloads.traces.read" in later and "packenv.workloads.traces.read" not in now
 
 
 def test_threads_read_side_by_side() -> None:

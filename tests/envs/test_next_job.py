@@ -15,7 +15,7 @@ from packenv.learning.agents.agent import SavedAgent
 from packenv.learning.agents.metadata import agent_metadata
 from packenv.learning.objective import SLOWDOWN, Objective, measure
 from packenv.learning.settings import Settings
-from packenv.results.response import bounded_slowdown
+from packenv.results.job_times import bounded_slowdown
 
 MODEL = packenv.workload("hpc/lublin-90")
 

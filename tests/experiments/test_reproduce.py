@@ -17,7 +17,6 @@ from PIL import Image
 import packenv
 from experiments.finding import Claim, Finding, write_finding
 from experiments.random_requirements import fig3, fig4
-from packenv.cli import checkout
 from packenv.cli.main import cli, main
 from packenv.cli.options.every_command import Context
 from packenv.units import UNIT
@@ -177,7 +176,7 @@ def test_without_a_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     """As packenv is installed: one line, and nothing when a shell asks for completions."""
-    monkeypatch.setattr(checkout, "ROOT", tmp_path)
+    monkeypatch.setattr("packenv.cli.main.CHECKOUT", tmp_path)
     with pytest.raises(SystemExit) as left:
         main([*command])
     out, err = capsys.readouterr()

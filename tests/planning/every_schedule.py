@@ -12,7 +12,7 @@ import numpy as np
 
 import packenv
 from packenv.planning.goals import Goal, share_of
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from tests.reference.instances import Instance, with_devices
 from tests.reference.table import NO_DEVICES, Devices, Task, Vector
 

@@ -9,7 +9,7 @@ from packenv import UNIT, Jobs
 from packenv.results.fairness import unfairness
 from packenv.results.job_times import cut, efficiency, eligible_slots, job_times, progress
 from packenv.results.occupancy import most_allocated, occupancy
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 
 # One server. Job 7: half of it for 4 slots, and behind a barrier for 2. Job 3: all of it for 2.
 TABLE = Jobs.of(

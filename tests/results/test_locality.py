@@ -7,7 +7,7 @@ import numpy as np
 import packenv
 from packenv import Jobs, Network, Ragged, Workload, policies
 from packenv.results.locality import data_locality
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.network import ANY, NODE, RACK
 
 

@@ -10,7 +10,7 @@ import pytest
 import packenv
 from packenv.errors import InputError
 from packenv.jobs import Jobs
-from packenv.results.response import bounded_slowdown
+from packenv.results.job_times import bounded_slowdown
 
 THREE = Jobs.of(arrival=[0, 0, 2], size=[1, 1, 1], service=[30, 4, 20])  # start in slots 0, 30 and 34
 

@@ -8,7 +8,7 @@ import pytest
 import packenv
 from packenv import Jobs
 from packenv.errors import InputError
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.runs.delay_classes import DelayClass, delay_by_size
 
 

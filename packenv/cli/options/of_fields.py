@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
 from packenv.cli.options.names import FILE, PATH, POLICY, Seconds, Share
-from packenv.cli.outputs import FileOf, Option
+from packenv.cli.outputs import JSON as JSON
+from packenv.cli.outputs import FileOf, Option, output_option
 from packenv.options.fields import Form, Range, Words, options_in
+from packenv.options.shared import SCHEDULE_FILES as SCHEDULE_FILES
+from packenv.options.shared import ProcessOptions, WorkloadOptions
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -92,3 +95,35 @@ def click_type(hint: Any) -> tuple[bool, Any]:
     if get_origin(hint) in (tuple, dict):  # a dictionary's are of the form KEY=VALUE
         return True, click_type(get_args(hint)[0])[1]
     return False, click.BOOL if hint is bool else PLAIN.get(hint, click.STRING)
+
+
+if TYPE_CHECKING:
+    from packenv.runs.runner import RunOptions
+
+option = functools.partial(click.option, show_default=True)
+
+log = output_option("--log", type=FILE, help="Save finished runs in this file; later calls make only missing ones.")
+tensorboard_option = output_option(
+    "--tensorboard",
+    metavar="DIR",
+    help="Write runs for TensorBoard to DIR/WORKLOAD/POLICY; a taken name becomes POLICY-2.",
+)
+
+
+def workload_options(*names: str, **helps: str) -> Decorator:
+    """Add options of `WorkloadOptions`, passed with `source` as `of_workload`.
+
+    `helps`: other help, by name.
+    """
+    return options_of(WorkloadOptions, "of_workload", names, None, **helps)
+
+
+process_options = options_of(ProcessOptions, "where")
+"""Options for where runs are made, passed as `where`."""
+
+
+def runs_in(where: ProcessOptions) -> RunOptions:
+    """Return where a command's runs are made, until it ends."""
+    from packenv.runs.runner import RunOptions
+
+    return click.get_current_context().with_resource(RunOptions(where.processes, where.on, where.fail_fast))

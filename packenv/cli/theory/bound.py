@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from packenv.cli.options.names import WORKLOAD
-from packenv.cli.options.shared import workload_options
+from packenv.cli.options.of_fields import workload_options
 from packenv.cli.options.workload import check_named, is_table, random_workload, workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from packenv.cli.options.names import WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import workload_options
+from packenv.cli.options.of_fields import options_of, workload_options
 from packenv.cli.options.workload import check_named, workload_with_notes
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.cli.tables import text_console

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from packenv.cli.options.names import FILE, POLICY, WORKLOAD
-from packenv.cli.options.of_fields import options_of
-from packenv.cli.options.shared import process_options, runs_in, workload_options
+from packenv.cli.options.of_fields import options_of, process_options, runs_in, workload_options
 from packenv.cli.options.workload import random_workload
 from packenv.cli.outputs import Outputs, output_option, output_options
 from packenv.content.tables import Column, Table, numbers

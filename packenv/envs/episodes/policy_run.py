@@ -17,7 +17,7 @@ from packenv.cluster.slots import FINISHED, GROW
 from packenv.cluster.state import NEVER
 from packenv.errors import InputError
 from packenv.policy import attached, find_policy, initial_state_of, keeps_books, name_of, needs_of
-from packenv.results.response import SLOWDOWN_BOUND, bounded_slowdown
+from packenv.results.job_times import SLOWDOWN_BOUND, bounded_slowdown
 from packenv.simulation import check_initial, make_room
 from packenv.workloads.in_service import InService, in_service_of
 from packenv.workloads.sampling import begin

@@ -17,7 +17,7 @@ from packenv.executors.local import usable_cores
 from packenv.options.fields import takes
 from packenv.options.verbs import OptimumOptions
 from packenv.policy import registered
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.simulation import simulate
 from packenv.theory.makespan.annealing import anneal_in_parallel, schedule_list
 from packenv.theory.makespan.beam import can_search, search_in_parallel, searched

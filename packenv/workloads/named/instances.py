@@ -72,24 +72,9 @@ def flow_shop() -> Workload:
     return Workload(jobs=table, servers="1x1:1", resources=("A", "B"))
 
 
-def price_fig2() -> Workload:
-    """Figure 2: few phases of at most a tenth of all servers."""
-    return Workload(jobs=PhasedJobs(10, 3, (10, 10), 4), servers=MACHINES, resources=RESOURCES)
-
-
-def price_fig3() -> Workload:
-    """Figure 3: phases of up to 0.3 of all servers, lengths 1-9."""
-    return Workload(jobs=PhasedJobs(30, 5, (30, 30), 9), servers=MACHINES, resources=RESOURCES)
-
-
-def price_fig5() -> Workload:
-    """Figures 5-7: a hundred jobs with values, small phases."""
-    return Workload(jobs=PhasedJobs(100, 5, (10, 10), 4, value=5), servers=MACHINES, resources=RESOURCES)
-
-
-def price_fig8() -> Workload:
-    """Figures 8-10: phases of up to 3/5 of one server."""
-    return Workload(jobs=PhasedJobs(100, 5, (30, 30), 4, value=5), servers=MACHINES, resources=RESOURCES)
+def phased(jobs: int, phases: int, demand: tuple[int, ...], service: int, value: int = 1) -> Workload:
+    """Figures 2 to 10: phases of up to `demand` fiftieths of a server, `service` slots."""
+    return Workload(jobs=PhasedJobs(jobs, phases, demand, service, value), servers=MACHINES, resources=RESOURCES)
 
 
 def price_abundant() -> Workload:

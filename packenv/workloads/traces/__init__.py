@@ -4,9 +4,8 @@
 package loads pyarrow, so import it late. A new format is one new file in `formats/`.
 """
 
-from packenv.workloads.traces.convert import write_jobs
 from packenv.workloads.traces.machines import initial_capacities
-from packenv.workloads.traces.read import is_trace, read_trace
+from packenv.workloads.traces.read import is_trace, read_trace, write_jobs
 from packenv.workloads.traces.trace import Conversion, Trace, Wanted
 
 __all__ = ["Conversion", "Trace", "Wanted", "initial_capacities", "is_trace", "read_trace", "write_jobs"]

@@ -35,9 +35,14 @@ def block_bootstrap(trace: Trace, tasks: int, seconds: float, seed: int, block: 
     if len(usable) < 2 or trace.submit[usable[0]] == trace.submit[usable[-1]]:
         raise InputError(f"{trace.source}: too few tasks to resample, or all of them submitted at one time")
     # Draw blocks of rows, and stretch their gaps to the span.
-    place = _places(len(usable), tasks, min(block, len(usable)), seed)  # among the kept
+    place = _places(len(usable), tasks, min(block, len(usable)), seed)  # among the usable
     rows = usable[place]
-    submit = _stretched(np.cumsum(_gaps(trace.submit[usable])[place]), seconds)
+    # Scale times (n,) to µs from 0 to `seconds` seconds.
+    times = np.cumsum(_gaps(trace.submit[usable])[place])
+    since = times - times[0]
+    if since[-1] == 0:
+        raise InputError("bootstrap: all tasks drawn were submitted at one time")
+    submit = np.rint(since * (seconds * SECOND / since[-1])).astype(np.int64)
     duration = trace.duration[rows]
     return Trace(
         submit=submit,
@@ -64,14 +69,6 @@ def _gaps(submit: Ints) -> Ints:
     """Return µs since the previous submission (n,), the mean for the first."""
     gaps = np.diff(submit)
     return np.concatenate([[round(gaps.mean())], gaps]).astype(np.int64)
-
-
-def _stretched(times: Ints, seconds: float) -> Ints:
-    """Scale times (n,) to µs from 0 to `seconds` seconds."""
-    since = times - times[0]
-    if since[-1] == 0:
-        raise InputError("bootstrap: all tasks drawn were submitted at one time")
-    return np.rint(since * (seconds * SECOND / since[-1])).astype(np.int64)
 
 
 def _jobs_apart(job: Ints, block: int) -> Ints:

@@ -72,7 +72,16 @@ def order_of(time: Ints, links: Ragged | None, columns: Columns) -> Ints:
         return order
     sorted_rows = _topological(place, owner, links.values)
     if len(sorted_rows) < len(order):
-        _raise_circle(links, np.setdiff1d(order, sorted_rows), columns)
+        # Raise InputError for a circle, found by following rows in `stuck`.
+        stuck = np.setdiff1d(order, sorted_rows)
+        is_stuck = set(stuck.tolist())
+        path = [int(stuck[0])]
+        while path[-1] not in path[:-1]:
+            before = links.values[links.offsets[path[-1]] : links.offsets[path[-1] + 1]].tolist()
+            path.append(next(row for row in before if row in is_stuck))
+        circle = path[path.index(path[-1]) :]
+        names = " after ".join(_name(columns, row) for row in circle)
+        raise columns.error(circle[0], "predecessors", f"they go in a circle: {names}")
     late = time[links.values] > time[owner]
     if late.any():
         first = int(np.argmax(late))
@@ -180,18 +189,6 @@ def _topological(place: Ints, owner: Ints, before: Ints) -> list[int]:
             if not waits[successor]:
                 heapq.heappush(free, int(place[successor]))
     return done
-
-
-def _raise_circle(links: Ragged, stuck: Ints, columns: Columns) -> None:
-    """Raise InputError for a circle, found by following rows in `stuck`."""
-    is_stuck = set(stuck.tolist())
-    path = [int(stuck[0])]
-    while path[-1] not in path[:-1]:
-        before = links.values[links.offsets[path[-1]] : links.offsets[path[-1] + 1]].tolist()
-        path.append(next(row for row in before if row in is_stuck))
-    circle = path[path.index(path[-1]) :]
-    names = " after ".join(_name(columns, row) for row in circle)
-    raise columns.error(circle[0], "predecessors", f"they go in a circle: {names}")
 
 
 def _name(columns: Columns, row: int) -> str:

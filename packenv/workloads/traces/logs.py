@@ -24,7 +24,7 @@ from packenv.inputs.json_files import read_json
 from packenv.inputs.text_files import from_standard_input
 from packenv.options.shared import Reading
 from packenv.workloads.traces.columns import Columns, is_csv, is_parquet, names_of
-from packenv.workloads.traces.format import first_bytes
+from packenv.workloads.traces.formats import first_bytes
 from packenv.workloads.traces.formats.sacct import RUNNING, WAITING
 from packenv.workloads.traces.read import format_of_columns, read_trace
 from packenv.workloads.traces.times import MISSING, SECOND, times

@@ -19,8 +19,7 @@ from packenv.errors import InputError
 from packenv.inputs.numbers import excerpt, read_whole
 from packenv.inputs.text_files import lines_of, reading
 from packenv.workloads.traces.columns import Columns, decimals, headless, is_csv, is_parquet, names_of
-from packenv.workloads.traces.format import first_bytes
-from packenv.workloads.traces.formats import openb, philly, sacct, spot_gpu
+from packenv.workloads.traces.formats import first_bytes, openb, philly, sacct, spot_gpu
 from packenv.workloads.traces.formats.philly import LARGEST_SERVER, is_job_log
 from packenv.workloads.traces.trace import Machines
 

@@ -19,7 +19,7 @@ from packenv.learning.settings import Settings
 from packenv.policies.replay import Replay
 from packenv.results.fairness import missing_shares
 from packenv.results.job_times import job_times
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.workloads.named.analytics import analytics
 from tests.envs.conftest import Player
 from tests.envs.playing import plain_env, play

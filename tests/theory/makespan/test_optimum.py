@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import packenv
 from packenv import InputError, Jobs, Ragged, Workload, optimal_schedule
 from packenv.policies import Replay
-from packenv.results.schedule import Schedule
+from packenv.results.schedule_table import Schedule
 from packenv.theory.makespan import cp_sat
 from packenv.theory.makespan.annealing import anneal, schedule_list
 from packenv.theory.makespan.cp_sat import improve, numbered

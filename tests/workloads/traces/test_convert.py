@@ -72,8 +72,8 @@ def test_nothing_is_left_of_an_interrupted_file(
         raise interruption
 
     (tmp_path / name).write_text("older")
-    monkeypatch.setattr("packenv.workloads.traces.convert.pq.write_table", interrupted)
-    monkeypatch.setattr("packenv.workloads.traces.convert.pc_csv.write_csv", interrupted)
+    monkeypatch.setattr("packenv.workloads.traces.read.pq.write_table", interrupted)
+    monkeypatch.setattr("packenv.workloads.traces.read.pc_csv.write_csv", interrupted)
     with pytest.raises(InputError if interruption is OSError else interruption):
         write_jobs(random_jobs(3, 1, 0), tmp_path / name)
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(name, "older")]

@@ -14,7 +14,7 @@ NEW = '''
 
 import numpy as np
 
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.trace import Trace
 from packenv.workloads.traces.times import SECOND
 

@@ -12,7 +12,7 @@ import packenv
 from packenv.errors import InputError
 from packenv.workloads.fitting.profile import describe
 from packenv.workloads.traces import read_trace
-from packenv.workloads.traces.convert import write_jobs
+from packenv.workloads.traces.read import write_jobs
 from tests.workloads.traces.samples import SPOT_JOBS, SPOT_NODES, text
 from tests.workloads.traces.test_philly import attempt, job, log
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from packenv.jobs import Ragged
 from packenv.workloads.traces.columns import Columns, decimals, headless
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.links import levels, reordered
 from packenv.workloads.traces.times import MISSING, microseconds
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
@@ -108,7 +108,11 @@ def _trace(
     number, links, no_parent = _links(table, job)
     # Without circles, in order of arrival and precedence.
     level = levels(links)
-    links, circle = _without_circles(links, level)
+    # The links without those in or after circles, and their number.
+    owner = np.repeat(np.arange(len(level)), np.diff(links.offsets))
+    acyclic = (level[owner] >= 0) | (level[links.values] >= 0)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[acyclic], minlength=len(level)))]).astype(np.int64)
+    links, circle = Ragged(offsets, links.values[acyclic]), int((~acyclic).sum())
     start, early = _after_predecessors(start, end, links)
     arrival = np.where(number >= 0, _first_of_job(job, submit), submit)
     arrival = np.maximum(arrival, 0)  # of tasks without a start, which are dropped
@@ -155,14 +159,6 @@ def _links(table: Columns, job: Ints) -> tuple[Ints, Ragged, int]:
 
 def _key(job: Ints, number: Ints) -> Ints:
     return job * 10**9 + number
-
-
-def _without_circles(links: Ragged, level: Ints) -> tuple[Ragged, int]:
-    """Return the links without those in or after circles, and their number."""
-    owner = np.repeat(np.arange(len(level)), np.diff(links.offsets))
-    acyclic = (level[owner] >= 0) | (level[links.values] >= 0)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner[acyclic], minlength=len(level)))]).astype(np.int64)
-    return Ragged(offsets, links.values[acyclic]), int((~acyclic).sum())
 
 
 def _after_predecessors(start: Ints, end: Ints, links: Ragged) -> tuple[Ints, int]:

@@ -22,7 +22,7 @@ from packenv.errors import InputError
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE
 from packenv.inputs.text_files import reading
-from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.formats import TraceFormat, first_bytes
 from packenv.workloads.traces.times import LATEST, MISSING, SECOND
 from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 

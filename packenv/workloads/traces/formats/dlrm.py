@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import MISSING, microseconds
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 

@@ -21,7 +21,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import exact, finite_amount
 from packenv.inputs.text_files import lines_of
 from packenv.jobs import GPU, Ragged
-from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.formats import TraceFormat, first_bytes
 from packenv.workloads.traces.gpus import of_gpus
 from packenv.workloads.traces.times import MISSING, SECOND
 from packenv.workloads.traces.trace import Trace, Wanted, resource_names

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from packenv.errors import InputError
 from packenv.workloads.traces.columns import Columns, decimals, headless
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import MISSING, microseconds
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 

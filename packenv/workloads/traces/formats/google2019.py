@@ -27,8 +27,7 @@ from packenv.inputs.json_files import parse_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.format import TraceFormat
-from packenv.workloads.traces.formats import google2011
+from packenv.workloads.traces.formats import TraceFormat, google2011
 from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 Ints = NDArray[np.int64]

@@ -19,7 +19,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt, is_number, read_number
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import LATEST, SECOND
 from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from packenv.errors import InputError
 from packenv.jobs import MILLI
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.gpus import gpus_of_nodes, names_of_nodes
 from packenv.workloads.traces.times import MISSING, microseconds
 from packenv.workloads.traces.trace import TWICE, Machines, Trace, Wanted, resource_names

@@ -22,7 +22,7 @@ from packenv.inputs.json_files import PER_BYTE, parse_json
 from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import excerpt
 from packenv.inputs.text_files import read_text, reading
-from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.formats import TraceFormat, first_bytes
 from packenv.workloads.traces.times import MISSING, SECOND
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 

@@ -31,7 +31,7 @@ from packenv.inputs.numbers import excerpt, is_number
 from packenv.inputs.text_files import lines_of
 from packenv.jobs import first_rows
 from packenv.workloads.traces.columns import Columns, names_of, reading_table
-from packenv.workloads.traces.format import TraceFormat, first_bytes
+from packenv.workloads.traces.formats import TraceFormat, first_bytes
 from packenv.workloads.traces.times import MISSING, SECOND, origin_of, times
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names
 

@@ -16,7 +16,7 @@ import numpy as np
 from packenv.errors import InputError
 from packenv.inputs.memory import Memory
 from packenv.workloads.traces.columns import Columns, decimals
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.gpus import gpu_needs, gpus_of_nodes, names_of_nodes
 from packenv.workloads.traces.times import microseconds
 from packenv.workloads.traces.trace import TWICE, Machines, Trace, Wanted, resource_names

@@ -27,7 +27,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import repeated
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import MISSING, SECOND
 from packenv.workloads.traces.trace import TWICE, Trace, Wanted, resource_names, waits_of
 

@@ -26,7 +26,7 @@ from packenv.inputs.memory import Memory
 from packenv.inputs.numbers import is_number, read_number, read_whole
 from packenv.inputs.text_files import lines_of
 from packenv.workloads.traces.columns import Columns
-from packenv.workloads.traces.format import TraceFormat
+from packenv.workloads.traces.formats import TraceFormat
 from packenv.workloads.traces.times import LATEST, SECOND
 from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
