@@ -136,7 +136,7 @@ def test_bad_lists() -> None:
         ({"intensity": [0.5], "load": [0.5]}, "give one of"),
         ({"intensity": [0.5], "backlog": 3}, "`backlog` sets how many tasks wait"),
         ({"intensity": 0.5, "measure": "mean_delay"}, "`measure` is for a figure over several loads"),
-        ({"intensity": 0.5, "until": "no"}, "'no' is no share"),
+        ({"intensity": 0.5, "until": "no"}, "'no' is not a share"),
     ):
         with pytest.raises(packenv.InputError, match=problem):
             packenv.evaluate("paper/fig4b", ["bf-js"], slots=100, **changes)

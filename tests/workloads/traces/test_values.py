@@ -71,7 +71,7 @@ def test_times() -> None:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        (("2026-03-01,2026-03-02,0.5", "2026-03-02,soon,1"), "row 2, column end_time_s: 'soon' is no date"),
+        (("2026-03-01,2026-03-02,0.5", "2026-03-02,soon,1"), "row 2, column end_time_s: 'soon' is not a date"),
         (
             ("2026-03-01T10:00,2026-03-01T10:00Z,1",),
             "column start_time_s holds dates without an offset, column end_time_s dates with",

@@ -206,7 +206,7 @@ def test_manifests(tmp_path: Path) -> None:
         (job(parallelism=0), "job new: spec, parallelism: 0: no pod would start"),
         (job(kind="StatefulSet", replicas="two"), "statefulset new: replicas: 'two' is not a whole number"),
         (job(kind="Deployment", replicas=10**6), "1,000,000 pods, more than 100,000, are too many"),
-        (job(pod_spec={"containers": [container(cpu="x")]}), "job new: containers, requests, cpu: 'x' is no quantity"),
+        (job(pod_spec={"containers": [container(cpu="x")]}), "job new: containers, requests, cpu: 'x' is not a quantity"),
         (manifest(spec={"nodeName": "n"}), "pod new: spec, nodeName: it is on a node already"),
         (manifest(spec={"schedulingGates": [{"name": "g"}]}), "pod new: spec, schedulingGates: it is held"),
         (manifest(spec={"priorityClassName": "x"}), "pod new: priorityClassName 'x': no pod of "),
