@@ -268,7 +268,7 @@ def distinct_names(policies: Sequence[Any]) -> list[str]:
         alike = [n for n, name in enumerate(names) if name == again]
         texts = [policies[n] if isinstance(policies[n], str) else plain[n] for n in alike]
         same = all(named[n] == named[alike[0]] for n in alike)
-        what_to_do = "they are one policy, leave out the others" if same else "a class is told apart by an attribute `name`"
+        what_to_do = "they are one policy, leave out the others" if same else "give the class an attribute `name`"
         raise InputError(f"two policies have the same name: {', '.join(texts)}: {what_to_do}")
     return names
 

@@ -95,7 +95,7 @@ def test_commands_of_a_checkout(user: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=user, env=clean, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "runs the folder experiments of a checkout" in done.stderr
+    assert "needs the folder experiments of a clone" in done.stderr
 
 
 @pytest.mark.slow

@@ -70,6 +70,6 @@ def workloads_table() -> Table:
     table = Table("", [Column("workload"), *numbers("resources", "servers", "tasks per slot", "intensity")])
     for name, row in WORKLOADS.items():
         at_once = row.intensity is None
-        offered = (f"{row.arrivals:.0f} at once", "–") if at_once else (f"{row.arrivals:.4g}", f"{row.intensity:.3f}")
+        offered = (f"{row.arrivals:.0f} in slot 0", "–") if at_once else (f"{row.arrivals:.4g}", f"{row.intensity:.3f}")
         table.add(name, str(row.resources), str(row.servers), *offered)
     return table

@@ -78,7 +78,7 @@ class LiveSetting:
             reason = "must know all jobs before the first one arrives"
             if hasattr(self.policy, "order"):
                 reason = "computes its order from the table of all jobs"
-            raise InputError(f"{name} {reason}: only packenv.simulate can ask it")
+            raise InputError(f"{name} {reason}: use packenv.simulate")
         if servers.devices is not None and not needs.devices:
             raise InputError(f"{name} does not look for room on devices, which these servers have")
         if self.network is not None and self.network.takes_resources and not needs.reads:

@@ -61,7 +61,7 @@ class Servers:
         try:
             capacity = np.array(self.capacity, np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise InputError("servers: each server needs the same number of capacities") from None
+            raise InputError("servers: capacities must be numbers, equally many for each server") from None
         capacity = capacity[:, None] if capacity.ndim == 1 else capacity
         if capacity.ndim != 2 or 0 in capacity.shape:
             raise InputError(f"servers: capacities must have shape (servers, resources), not {capacity.shape}")

@@ -45,7 +45,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--backlog", 5, "--intensity", 0.9), "leave out --load, --intensity and --rate"),
     (("paper/fig4b", "--backlog", 5, "-p", "sat", "--slots", 50), "knows all tasks beforehand"),
     (("paper/fig4b", "--speedup", 1.2), "--speedup goes with a trace"),
-    (("price/fig2", "--backlog", 5), "a backlog goes with random workloads"),
+    (("price/fig2", "--backlog", 5), "a backlog needs a random workload"),
     (("paper/fig4b", "--seed", -1), "--seed must not be negative"),
     (("paper/fig4b", "--servers", "1x0.5"), "fits in no server"),
     (("paper/fig4b", "--servers", "zero"), "servers 'zero'"),

@@ -109,11 +109,11 @@ SERVERS = ("evaluate", "compare", "capacity", "optimum")
 REFUSED = {
     ("plan", "workflow.csv"): "home server 1 does not exist",
     ("plan", "facebook.tsv"): "draws its tables of jobs for its own servers",
-    ("optimum", "facebook.tsv"): "the offline optimum knows no remote reading",
+    ("optimum", "facebook.tsv"): "the optimum does not model remote reading",
     ("profile", "milestone_zero_s.csv"): "a profile needs tasks with at least two submission times",
     ("profile", "dag-registered-early.csv"): "a profile needs tasks with at least two submission times",
     ("profile", "gpu-shares-pods.csv"): "a profile needs tasks with at least two submission times",
-    ("profile", "odd.swf"): "say what servers have",
+    ("profile", "odd.swf"): "give their capacities",
 }
 """What does not go together, and the line that says so."""
 

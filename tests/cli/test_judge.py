@@ -48,10 +48,10 @@ def test_records_table_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("words", "problem"),
     [
         (("--width", "89mm"), "'89mm' is not a number; a picture's width is --plot-width"),
-        (("--width", "3.5"), "that of a picture is --plot-width"),
+        (("--width", "3.5"), "--plot-width is for pictures"),
         (
             ("--tasks", "200000"),
-            "--tasks is at least 2,560,000, of the longest runs of a judgment, not 200,000; for a quick",
+            "--tasks must be at least 2,560,000, the length of the longest runs, not 200,000; for a quick",
         ),
     ],
 )

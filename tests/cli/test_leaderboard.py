@@ -290,7 +290,7 @@ def page_without_marks(folder: Path) -> Path:
         (("-w", "no.parquet@servers=2"), "no.parquet"),
         (("-p", "vqz"), "unknown policy 'vqz'"),
         (("--reference", "bf-jss"), "unknown policy 'bf-jss'"),
-        (("--warmup", "20000"), "leaves nothing of 20000 slots"),
+        (("--warmup", "20000"), "leaves none of 20000 slots"),
         (("--plot", "x.txt"), "a plot is one of"),
         (("--log", "/no/such/folder/log"), "its folder does not exist"),
         (("--markdown", page_without_marks), "add the lines <!-- leaderboard --> and <!-- /leaderboard -->"),

@@ -49,7 +49,7 @@ REFUSED = [
     (["plan", "absent.parquet", "-g", "mean wait <= 9s"], "absent.parquet: no such file"),
     (["leaderboard", "--judge", "--reference", "bfjs"], "unknown policy 'bfjs'"),
     (["trace", "describe", "absent.swf"], "absent.swf: no such file"),
-    (["trace", "describe", str(Path(__file__)), "--columns", "cpu"], "--columns is of the form"),
+    (["trace", "describe", str(Path(__file__)), "--columns", "cpu"], "--columns must have the form"),
     (["train", "--guard", "bfjs"], "unknown policy 'bfjs'"),
     (["train", "--load", "0.9:0.8"], "--load must be a number above 0, or LOW:HIGH"),
     (["evalute"], "unknown command 'evalute'; did you mean evaluate"),

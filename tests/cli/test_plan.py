@@ -245,7 +245,7 @@ def test_growth_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
             ("-g", "p50 wait <= 5", "--servers", "3", "--without", "2,3"),
             "--without 3: no server 3; they are numbered from 0 to 2",
         ),
-        (("-g", "p50 wait <= 5", "--servers", "3", "--without", "2-1"), "--without 2-1: goes down"),
+        (("-g", "p50 wait <= 5", "--servers", "3", "--without", "2-1"), "--without 2-1: the range must go up"),
         (("-g", "p50 wait <= 5", "--servers", "3", "--without", "0-1,2"), "--without 0-1,2: no server is left"),
         (
             ("-g", "p50 wait <= 5", "--servers", "1x1,2x0.4", "--without", "0"),

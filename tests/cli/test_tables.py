@@ -126,7 +126,7 @@ def test_standard_output_has_one_result(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as left:
         evaluate(*TWO, "--format", "csv", "--json", "-")
     assert left.value.code == 2
-    assert capsys.readouterr().err == "packenv: standard output can have one of --format csv and --json -\n"
+    assert capsys.readouterr().err == "packenv: standard output takes only one of --format csv and --json -\n"
 
 
 JSON_COMMANDS = [

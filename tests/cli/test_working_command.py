@@ -71,7 +71,7 @@ def test_where_none_is_known_the_advice_stays(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(SystemExit):
         main(["evaluate", str(text(tmp_path / "a.csv", "when,long,cpu", "1,2,3"))])
     err = capsys.readouterr().err
-    assert err.endswith("under names of their own with --columns submit_time_s=NAME,duration_s=NAME\n")
+    assert err.endswith("or under other names with --columns submit_time_s=NAME,duration_s=NAME\n")
     assert "This works" not in err
 
 
@@ -101,7 +101,9 @@ def test_a_bound_on_the_queue_is_not_of_tables(
     text(tmp_path / "a b.csv", *TABLE)
     for words in (["bound", "a b.csv", "--servers", "2x8:64"], ["optimal-policy", "a b.csv"], ["bound", "price/fig1"]):
         assert _status(words) == 2
-        problem, _, command = capsys.readouterr().err.strip().partition("; of a table this bounds the mean completion time: ")
+        problem, _, command = (
+            capsys.readouterr().err.strip().partition("; for a table, this command bounds the mean completion time: ")
+        )
         assert "columns" not in problem and "for random" in problem
         assert _status([*shlex.split(command)[1:], "-p", "fifo-ff", "--limit", "0.1"]) == 0
         assert "no mean completion time is below" in capsys.readouterr().out

@@ -28,7 +28,7 @@ def test_knobs_of_tetris(setting: Setting, knobs: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("weights", ["1:2", "a:b:c:d", "1:1:1:-1", "1:1:1:nan"])
 def test_weights_of_tetris(setting: Setting, weights: str) -> None:
-    with pytest.raises(InputError, match="tetris: weights are"):
+    with pytest.raises(InputError, match="tetris: weights must be"):
         policies.Tetris(weights=weights).initial_state(setting, 0)
 
 

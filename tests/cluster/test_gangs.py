@@ -227,5 +227,5 @@ def test_streams_of_gangs() -> None:
         gymnasium.make("packenv/Placement-v1", workload=stream)
     with pytest.raises(InputError, match="`backlog` does not go with gangs"):
         packenv.simulate(stream, "fifo-ff", 100, backlog=5)
-    with pytest.raises(InputError, match="the offline optimum knows no gangs"):
+    with pytest.raises(InputError, match="the optimum does not model gangs"):
         packenv.optimal_schedule(stream.tabulated(0, 100))

@@ -90,7 +90,7 @@ def test_horizons() -> None:
     assert run(workload, slots=9, warmup=2).mean_delay == 6
     random = Workload(sizes=Uniform(0.1, 0.9), service=Fixed(10), servers=2, intensity=0.5)
     assert packenv.simulate(random, "bf-js", 1000).warmup == 100
-    with pytest.raises(InputError, match="how many slots"):
+    with pytest.raises(InputError, match="number of slots"):
         packenv.simulate(random, "bf-js")
     for slots, options in ((0, {}), (-1, {}), (5, {"warmup": 5}), (5, {"warmup": -1})):
         with pytest.raises(InputError, match=r"slots must be|warmup must lie"):
@@ -174,7 +174,7 @@ def test_backlogs_that_cannot_be() -> None:
     for of, options, problem in (
         (workload, {"backlog": 0}, "backlog must lie between 1 and"),
         (workload, {"backlog": 11, "waiting_limit": 10}, "between 1 and 10"),
-        (table(*HAND), {"backlog": 3}, "goes with random workloads"),
+        (table(*HAND), {"backlog": 3}, "needs a random workload"),
     ):
         with pytest.raises(InputError, match=problem):
             packenv.simulate(of, "bf-js", 100, **options)  # type: ignore[arg-type]

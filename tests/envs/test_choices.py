@@ -151,8 +151,8 @@ def test_bad_input() -> None:
         ({"choices": 3}, "choices must be a pair"),
         ({"choices": (0, 4)}, "choices: servers must be a whole number from 1"),
         ({"choices": (3, 99)}, "choices: virtual queues must be a whole number from 2 to 8"),
-        ({"choices": (3, 4), "rule": "head"}, "choices are of rule 'largest'"),
-        ({"choices": (3, 4), "observation": "full"}, "does not say which servers are offered"),
+        ({"choices": (3, 4), "rule": "head"}, "choices need rule 'largest'"),
+        ({"choices": (3, 4), "observation": "full"}, "does not show the offered servers"),
         ({"passing": False}, "passing=False goes with choices"),
         ({"observation": "flat"}, "Placement with choices"),
     ):

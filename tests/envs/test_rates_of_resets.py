@@ -109,8 +109,8 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="unknown reset option 'nonsense'; known: reset_mask, load, intensity, rate"):
         gym.make_vec(ID, 2, **SETTING).reset(options={"nonsense": 1})
     table = packenv.workload("analytics")
-    with pytest.raises(InputError, match="intensity: a table of jobs keeps its rate"):
+    with pytest.raises(InputError, match="intensity: a table of jobs has a fixed rate"):
         gym.make("packenv/JobFill-v1", workload=table).reset(options={"intensity": 0.9})
     perf = gym.make(ID, intensity=0.5, perf=True, **SETTING)
-    with pytest.raises(InputError, match="perf: one intensity, load or rate"):
+    with pytest.raises(InputError, match="perf needs one intensity, load or rate"):
         perf.reset(options={"intensity": (0.5, 0.9)})

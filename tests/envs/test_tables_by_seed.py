@@ -166,7 +166,7 @@ def test_a_guard_in_every_table() -> None:
         assert done
         run = packenv.simulate(UNEVEN, "bf-js", seed=seed, drain=True)
         assert env.unwrapped.core.batch.c.head["queue_sum"][0] == round((run.mean_queue or 0) * run.slots)
-    for guard, problem in (("maxweight", "cuts servers by one table's sizes"), ("fifo", "has to see every slot")):
+    for guard, problem in (("maxweight", "cuts servers by one table's sizes"), ("fifo", "must see every slot")):
         with pytest.raises(InputError, match=problem):
             plain_env("ServerFill", workload=UNEVEN, J=10, guard=guard)
 

@@ -180,7 +180,7 @@ def test_modules_that_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     modules.put_on_path()  # they are loaded as they are
     assert not any(type(finder).__name__ == "Shipped" for finder in sys.meta_path)
     other = ShippedModules("b", {"own_second.py": b"Z = 2\n"})
-    with pytest.raises(InputError, match="module own_second is loaded in another version"):
+    with pytest.raises(InputError, match="module own_second has another version"):
         other.put_on_path()
     assert modules_to_ship(["numpy", "packenv.policies"]) is None
     with pytest.raises(InputError, match="defined in __main__ cannot be sent"):

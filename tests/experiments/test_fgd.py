@@ -84,7 +84,7 @@ def test_without_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PACKENV_ORACLES", raising=False)
     with pytest.raises(InputError, match="fgd: name the folder of the lists of pods and nodes: --trace FOLDER"):
         folder_of(None)
-    with pytest.raises(InputError, match="is no folder of lists"):
+    with pytest.raises(InputError, match="is not a folder of lists"):
         folder_of(str(tmp_path / "absent"))
     with pytest.raises(InputError, match=r"needs openb_node_list_gpu_node\.csv and lists of pods"):
         read_study(tmp_path)

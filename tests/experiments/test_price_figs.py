@@ -36,7 +36,7 @@ def test_flow_shop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_setting_that_cannot_bind_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reproduce(tmp_path, "price-fig2", "--seeds", 2)
-    assert "not shown  the makespan of SAT is 20% shorter than FIFO's: cannot be: with all 2 seeds" in capsys.readouterr().out
+    assert "not shown  the makespan of SAT is 20% shorter than FIFO's: impossible: with all 2 seeds" in capsys.readouterr().out
 
 
 def test_what_is_not_installed_is_left_out(

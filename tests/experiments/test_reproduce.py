@@ -181,7 +181,7 @@ def test_without_a_checkout(
         main([*command])
     out, err = capsys.readouterr()
     assert (left.value.code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"packenv: {command[0]} runs the folder experiments of a checkout, and {tmp_path} has none: ")
+    assert err.startswith(f"packenv: {command[0]} needs the folder experiments of a clone, and {tmp_path} has none: ")
     assert cli.get_command(Context(cli, resilient_parsing=True), command[0]) is None
 
 

@@ -86,7 +86,7 @@ def test_without_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PACKENV_ORACLES", raising=False)
     with pytest.raises(InputError, match=r"rlscheduler: name the folder of the logs \(\*\.swf\): --trace FOLDER"):
         folder_of(None)
-    with pytest.raises(InputError, match="is no folder of logs"):
+    with pytest.raises(InputError, match="is not a folder of logs"):
         folder_of(str(tmp_path / "absent"))
     with pytest.raises(InputError, match="has no logs"):
         read_study(tmp_path)

@@ -313,7 +313,7 @@ def test_loading_a_checkpoint_executes_nothing(tmp_path: Path) -> None:
         ("--population 3", "at least 4"),
         ("--types 1", "types must be a whole number from 2"),
         ("--types 8 --guard vqs", "types of equal width; use bf-js"),
-        ("--types 8 --env Configuration --network sum", "Configuration has J, not types"),
+        ("--types 8 --env Configuration --network sum", "Configuration takes J, not types"),
         ("--intensity 0.9 --load 0.9", "give one of"),
         ("--intensity 0.9:0.8", "LOW:HIGH"),
         ("--option order", "KEY=VALUE"),

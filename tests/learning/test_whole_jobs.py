@@ -146,7 +146,7 @@ def test_an_agent_that_knew_fewer_features_plays_on(network: str) -> None:
 
 
 def test_agents_of_other_environments_are_no_beginning() -> None:
-    with pytest.raises(InputError, match="learned in ServerFill, whose features are not those of JobFill"):
+    with pytest.raises(InputError, match="learned in ServerFill, which has other features than JobFill"):
         Evolution(Settings(SMALL, environment="JobFill", network="sum", start="fig4a")).initialise()
 
 

@@ -92,6 +92,6 @@ def check(**options: float) -> None:
         if name in least and value < least[name]:
             raise ValueError(f"{name} is below {least[name]}")
         if name == "reserved" and value != -1 and not 0 <= value <= 1:
-            raise ValueError("reserved is no share")
+            raise ValueError("reserved is not a share")
         if name == "cutoff" and value != -1 and value < 0:
             raise ValueError("cutoff is negative")

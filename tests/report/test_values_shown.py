@@ -70,7 +70,7 @@ def test_pictures(result: packenv.Result) -> None:
 
 def test_from_another_process(result: packenv.Result) -> None:
     sent = pickle.loads(pickle.dumps(result))
-    with pytest.raises(packenv.InputError, match="which workload was run"):
+    with pytest.raises(packenv.InputError, match="pass workload="):
         sent.plot()
     assert sent.to_frame("schedule", workload=TABLE) == result.to_frame("schedule")
 

@@ -226,8 +226,8 @@ def test_bad_input() -> None:
     for agent, problem in (
         (3, "not 3$"),
         (Model, "not <class"),
-        (lambda seen: seen, "; <lambda> does not take these two: too many positional arguments"),
-        (Module(), "; Module does not take these two"),
+        (lambda seen: seen, "; <lambda> does not take these arguments: too many positional arguments"),
+        (Module(), "; Module does not take these arguments"),
     ):
         with pytest.raises(InputError, match=f"an agent has `predict`, or is a function from observations .*{problem}"):
             packenv.evaluate_agent(agent, "ServerFill", slots=100, seeds=1)

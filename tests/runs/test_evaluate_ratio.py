@@ -103,7 +103,7 @@ def test_wrong_options_are_refused_before_training() -> None:
     model = MaskablePPO("MlpPolicy", env, n_steps=64, device="cpu")
     for callback, problem in (
         (EvaluateRatio("ServerFill", choices=3, **SETTING), "trained with choices=4, not choices=3"),
-        (QueueRatio(), "QueueRatio: make the environments with yardstick=True"),
+        (QueueRatio(), "QueueRatio needs environments with yardstick=True"),
     ):
         with pytest.raises(InputError, match=problem):
             model.learn(256, callback=callback)

@@ -130,13 +130,13 @@ def test_other_commands_take_one_load(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_bad_lists() -> None:
     for changes, problem in (
-        ({"intensity": []}, "`intensity` is a number, or a list of numbers"),
-        ({"intensity": "high"}, "`intensity` is a number, or a list of numbers"),
+        ({"intensity": []}, "`intensity` must be a number, or a list of numbers"),
+        ({"intensity": "high"}, "`intensity` must be a number, or a list of numbers"),
         ({"intensity": [0.5, -1]}, "intensity must be"),
         ({"intensity": [0.5], "load": [0.5]}, "give one of"),
-        ({"intensity": [0.5], "backlog": 3}, "`backlog` keeps tasks waiting"),
+        ({"intensity": [0.5], "backlog": 3}, "`backlog` sets how many tasks wait"),
         ({"intensity": 0.5, "measure": "mean_delay"}, "`measure` is for a figure over several loads"),
-        ({"intensity": 0.5, "until": "no"}, "'no' is no share"),
+        ({"intensity": 0.5, "until": "no"}, "'no' is not a share"),
     ):
         with pytest.raises(packenv.InputError, match=problem):
             packenv.evaluate("paper/fig4b", ["bf-js"], slots=100, **changes)

@@ -123,7 +123,7 @@ def test_guarantees() -> None:
         (KMaxWeight(grid=1000), "grid=1000 has too many sums of sizes on a server; give fewer"),
         (MSR(few=3), "few=3 is for backfill"),
         (MSR(cycle=-1.0), "a cycle lasts a positive number of slots, not -1.0"),
-        (KMaxWeight(refresh="wait"), "refresh is empty, timer or weight, not 'wait'"),
+        (KMaxWeight(refresh="wait"), "refresh must be empty, timer or weight, not 'wait'"),
         (KMaxWeight(slack=-1.0), "slack and every must be >= 0"),
     ],
 )

@@ -216,7 +216,7 @@ def test_services_in_units_of_time(tmp_path):
         (lambda: parse_law("uniform:1min:2h", "sizes", 60), "'1min' is not a number"),
         (lambda: parse_law("lognormal:2h:1h", "--service", 60), "'1h' is not a number"),
         (lambda: parse_law("fixed:90s", "--service", 60), "a whole number, not 1.5"),
-        (lambda: packenv.workload("paper/fig4b", service="fixed:1h"), "1h needs the length of a slot: with `slot_seconds` 1"),
+        (lambda: packenv.workload("paper/fig4b", service="fixed:1h"), "1h needs the length of a slot: give `slot_seconds`"),
         (lambda: parse_law("1h", "--service", 60), "a law is needed: fixed:1h, or exponential:1h on average"),
         (lambda: parse_law("", "--sizes"), "--sizes ''"),
     ],

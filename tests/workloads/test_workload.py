@@ -119,7 +119,7 @@ def test_tasks_of_a_table_come_faster_or_slower():
     ):
         with pytest.raises(InputError, match=problem):
             table.with_(**changes)
-    with pytest.raises(InputError, match="all tasks are there in slot 0"):
+    with pytest.raises(InputError, match="all tasks arrive in slot 0"):
         Workload(jobs=Jobs.of([0, 0], [0.5, 0.5], [3, 3]), servers=1).with_(intensity=0.5)
 
     drawn = workload("gpu/openb-like", intensity=0.5)

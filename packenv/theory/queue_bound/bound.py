@@ -61,7 +61,7 @@ class Counted:
 
     def _check(self, k: int) -> None:
         values, last = self.values, len(self.values) - 1
-        require(self.parts > 0 and k <= last < LONGEST, f"the values must be those of 0 to N, {k} <= N < {LONGEST}")
+        require(self.parts > 0 and k <= last < LONGEST, f"the values must be for 0 to N, {k} <= N < {LONGEST}")
         require(min(self.slope, self.bend) >= 0, "the slope and the bend must not be negative")
         require(min(values) >= 0 and max(values) <= LARGEST_VALUE, f"the values must lie between 0 and {LARGEST_VALUE}")
         above = all(values[last - x] >= values[last] - self.slope * x + self.bend * x * (x + 1) // 2 for x in range(k + 1))

@@ -163,7 +163,7 @@ class Prices:
 
     def _check(self) -> None:
         thresholds, prices = self.thresholds, self.prices
-        require(0 < len(thresholds) == len(prices) <= MOST_STEPS, f"as many thresholds as prices are needed, up to {MOST_STEPS}")
+        require(0 < len(thresholds) == len(prices) <= MOST_STEPS, f"thresholds and prices need one length, up to {MOST_STEPS}")
         require(all(a < b for a, b in pairwise((0, *thresholds))), "thresholds must be integers that increase from above 0")
         require(all(a < b for a, b in pairwise((0, *prices))), "prices must be integers that increase from above 0")
         require(thresholds[-1] <= LARGEST_SIZE and prices[-1] <= LARGEST_PRICE, f"a price above {LARGEST_PRICE}, or a huge size")

@@ -79,7 +79,7 @@ def judge(
     """
     seeds, width, tasks = options.seeds, options.width, options.tasks
     if not 0 < width < 1 or seeds < 1:
-        needs = "a width between 0 and 1 (of its interval; that of a picture is `plot_width`) and at least 1 seed"
+        needs = "a width between 0 and 1 (of its interval; `plot_width` is for pictures) and at least 1 seed"
         raise ArgumentError(f"a judgment needs {needs}, not {width} and {seeds}")
     if tasks < MOST_TASKS:
         quicker = "for a quick look take a larger `width`, such as 0.1"

@@ -136,7 +136,7 @@ def occupancies(instance: SmallInstance) -> Occupancies:
     ordered = math.prod(len(counts[k]) for k in kind)
     alike = [int((kind == k).sum()) for k in range(len(counts))]
     mixes = math.prod(math.comb(len(fillings) + n - 1, n) for fillings, n in zip(counts, alike, strict=True))
-    for count, limit, what in ((mixes, MOST_MIXES, ""), (ordered, MOST_ORDERED, ", equal servers told apart")):
+    for count, limit, what in ((mixes, MOST_MIXES, ""), (ordered, MOST_ORDERED, ", equal servers as different ones")):
         if count > limit:
             raise InputError(f"servers can hold {count:,} mixes of jobs{what}; the optimal policy is found for at most {limit:,}")
     # List every mix once, with ascending fillings on equal servers.

@@ -151,7 +151,7 @@ def parse_arrivals(text: str, label: str, slot_seconds: float | None = None) -> 
 
     try:
         if name in ("batch", "gang") and rest:
-            return Batch(parse_law(rest, "tasks in a job (a law as of service)"), gang=name == "gang")
+            return Batch(parse_law(rest, "tasks in a job (a law, as for service)"), gang=name == "gang")
         if name == "poisson" and not parts:
             return Poisson()
         if name == "bernoulli" and not parts:

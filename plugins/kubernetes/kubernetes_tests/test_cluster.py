@@ -157,10 +157,10 @@ def test_older_than_the_law_allows() -> None:
         ([NODES[0], {"kind": "Service"}], "item 2: metadata: has no name"),
         ([NODES[0], 7], "item 2: is not an object with a kind; give what `kubectl"),
         ([NODES[0], {"kind": "Pod"}], "item 2: metadata: has no name"),
-        ([NODES[0], pod("a", container(cpu="x"))], "pod a: containers, requests, cpu: 'x' is no quantity"),
+        ([NODES[0], pod("a", container(cpu="x"))], "pod a: containers, requests, cpu: 'x' is not a quantity"),
         ([NODES[0], pod("a", created="yesterday")], "pod a: creationTimestamp: 'yesterday' is not a time such as"),
         ([NODES[0], pod("a", containers="none")], "pod a: containers: a list of objects is expected"),
-        ([node("n", cpu="four")], "node n: status, allocatable, cpu: 'four' is no quantity"),
+        ([node("n", cpu="four")], "node n: status, allocatable, cpu: 'four' is not a quantity"),
         ([node("n", spec=[])], None),
         ([NODES[0], NODES[0]], "node big is there more than once"),
         ([NODES[0], pod("a", priority="high")], "pod a: priority: 'high' is not a whole number"),
@@ -189,8 +189,8 @@ def cut_off(file: Path) -> None:
         ([], "no node in it: give what `kubectl get nodes,pods -A -o json` prints"),
         (PODS, "no node in it: give what `kubectl get nodes,pods -A -o json` prints"),
         ([*NODES, NODES[1], *PODS], "node small is there more than once"),
-        ([*NODES, pod("a", container(memory="1 GB"))], "pod a: containers, requests, memory: '1 GB' is no quantity"),
-        ([node("n", memory="8GiB"), *PODS], "node n: status, allocatable, memory: '8GiB' is no quantity"),
+        ([*NODES, pod("a", container(memory="1 GB"))], "pod a: containers, requests, memory: '1 GB' is not a quantity"),
+        ([node("n", memory="8GiB"), *PODS], "node n: status, allocatable, memory: '8GiB' is not a quantity"),
         ("cut off", "not JSON: "),
     ],
 )
@@ -235,8 +235,8 @@ TAINTED: dict[str, Any] = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
     "specs, cpu, says, add",
     [
         # a taint keeps it off the nodes with room, and off a new node like the commonest
-        ((TAINTED, TAINTED, None), "6", "a and b have room; kept off by their taint gpu, not tolerated (2 nodes)", None),
-        ((TAINTED, TAINTED, TAINTED), "3", "a, b and c have room; kept off by their taint gpu, not tolerated (3 nodes)", None),
+        ((TAINTED, TAINTED, None), "6", "a and b have room; excluded by their taint gpu, not tolerated (2 nodes)", None),
+        ((TAINTED, TAINTED, TAINTED), "3", "a, b and c have room; excluded by their taint gpu, not tolerated (3 nodes)", None),
         # too large for all: a new node of that size would have the taint too
         ((TAINTED, TAINTED, None), "9", "the nearest, c, has 4 cores", None),
         ((None, None, TAINTED), "9", "the nearest, a, has 8 cores", "1.125:1"),

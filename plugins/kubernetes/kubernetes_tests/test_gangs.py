@@ -80,7 +80,7 @@ def test_a_gang_without_a_name_is_not_modelled(tmp_path: Path) -> None:
     lone = marked(pod("lone", container(cpu="1")), "labels", "ray.io/gang-scheduling-enabled", "true")
     cluster = read_cluster(listed(tmp_path / "c.json", [node("n"), lone]))
     assert gangs_of(cluster) == []
-    line = "not modelled: ray.io/gang-scheduling-enabled of 1 waiting pod (team/lone): they may start later than this says"
+    line = "not modelled: ray.io/gang-scheduling-enabled of 1 waiting pod (team/lone): they may start later than shown"
     assert any(note.startswith(line) for note in cluster.notes(None))
 
 
@@ -172,7 +172,7 @@ def minimum(kind: str, least: int) -> tuple[str, Any, dict[str, Any]]:
     ("least", "begin", "line"),
     [
         (4, [0, 0, 0, 5], "3 of 4 pods start together (minimum 4, 1 runs); 1 more is a single pod, which starts with them"),
-        (5, [None] * 4, "does not start as a whole: 4 pods start together, each asks for 1 cores; the nodes have room for 3 of"),
+        (5, [None] * 4, "does not start as a whole: 4 pods start together, each requests 1 cores; the nodes have room for 3 of"),
         (7, [None] * 4, "does not start: its minimum is 7 pods, 1 runs, and 4 wait"),
         (2, [0, 0, 0, 5], None),  # one is enough: pods of their own
     ],

@@ -86,11 +86,11 @@ def test_resources_are_counted_apart() -> None:
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ({"containers": [asking("two")]}, "containers, requests, cpu: 'two' is no quantity"),
+        ({"containers": [asking("two")]}, "containers, requests, cpu: 'two' is not a quantity"),
         ({"containers": {"cpu": 1}}, "containers: a list of objects is expected"),
         ({"containers": [{"resources": {"requests": [1]}}]}, "containers, requests: an object with quantities is expected"),
-        ({"containers": [{"resources": "all"}]}, "containers: resources are no object"),
-        ({"overhead": {"memory": "-1Gi"}}, "overhead, memory: '-1Gi' is no quantity"),
+        ({"containers": [{"resources": "all"}]}, "containers: resources are not an object"),
+        ({"overhead": {"memory": "-1Gi"}}, "overhead, memory: '-1Gi' is not a quantity"),
     ],
 )
 def test_bad_specs(spec: dict[str, Any], problem: str) -> None:

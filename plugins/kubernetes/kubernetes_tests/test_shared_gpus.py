@@ -65,9 +65,7 @@ def test_without_annotations_running_pods_are_packed_tightly(tmp_path: Path, sai
     pods = [share(f"p{memory}", memory, said, on="n", **LATER) for memory in (6, 10, 4)]
     cluster = read_cluster(listed(tmp_path / "c.json", [gpus("n", 2), *pods, share("twelve", 12)]))
     assert cluster.gpus is not None and cluster.gpus.taken.tolist() == [1, 1, 2]
-    line = (
-        f"{GPU_MEM} of 3 running pods (team/p6, team/p10 and team/p4): no annotation says on which GPU it is; taken to be packed"
-    )
+    line = f"{GPU_MEM} of 3 running pods (team/p6, team/p10 and team/p4): no annotation names its GPU; tight packing is assumed"
     assert any(note.startswith(line) for note in cluster.notes(None))
     assert starts(cluster) == {"team/twelve": 0}
 
@@ -78,7 +76,7 @@ def test_no_more_gpus_help_a_share_that_is_larger_than_one(tmp_path: Path) -> No
     assert "20 aliyun.com/gpu-mem, 1 cores, its share of a GPU on a single one, which has 16 at the most; the nearest, g," in line
     assert line.endswith("--add with a node like g does not help")
     (line,) = unfit_lines(read_cluster(listed(tmp_path / "c.json", [gpus("g", 2), share("large", 12, cpu="80")])))
-    assert line.endswith("would help, such a node")
+    assert line.endswith("would help, a node like this")
 
 
 def test_containers_may_say_it(tmp_path: Path) -> None:
@@ -172,7 +170,7 @@ def test_what_is_larger_than_a_gpu_fits_nowhere(tmp_path: Path, choice: tuple[st
     assert starts(cluster) == {"team/b0": 0, "team/b1": 0, "team/b2": 100}
     silent = node("n", "64", **{GPU_MEM: "32"})
     cluster = read_cluster(listed(tmp_path / "c.json", [silent, *pods]), choice)
-    assert cluster.ignored == {f"pods with {GPU_MEM}, where nodes do not say how many GPUs they have: taken to be one each": 4}
+    assert cluster.ignored == {f"pods with {GPU_MEM}, on nodes without a number of GPUs: one GPU each is assumed": 4}
     assert starts(cluster) == {"team/a": 0, "team/b0": 0, "team/b1": 100, "team/b2": 100}
 
 

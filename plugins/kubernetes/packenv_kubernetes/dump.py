@@ -172,9 +172,7 @@ def _ignored(gpus: SharedGpus | None, nodes: Sequence[Node], pods: Sequence[Pod]
         several = f"pods whose {GPU_MEM} is to be of several GPUs: a node's is one amount"
         counts[several] = sum(GPU_COUNT in pod.asks for pod in shares)
         silent = any(node.offers.get(GPU_MEM) and GPU_COUNT not in node.offers for node in nodes)
-        counts[f"pods with {GPU_MEM}, where nodes do not say how many GPUs they have: taken to be one each"] = (
-            len(shares) * silent
-        )
+        counts[f"pods with {GPU_MEM}, on nodes without a number of GPUs: one GPU each is assumed"] = len(shares) * silent
     return {what: count for what, count in counts.items() if count}
 
 

@@ -47,16 +47,16 @@ def unfit_lines(cluster: Cluster) -> list[str]:
 def _pods_line(cluster: Cluster, numbers: Sequence[int]) -> str:
     """Return the line on equal unfit pods."""
     pod, demand = cluster.unfit[numbers[0]], cluster.unfit_demand[numbers[0]]
-    each = "each asks" if len(numbers) > 1 else "it asks"
+    each = "each requests" if len(numbers) > 1 else "it requests"
     verb = "fit" if len(numbers) > 1 else "fits"
-    what = f"{some([cluster.unfit[n].name for n in numbers])} {verb} on no node: {each} for {_asks(pod)}"
+    what = f"{some([cluster.unfit[n].name for n in numbers])} {verb} on no node: {each} {_asks(pod)}"
     if np.isinf(demand).any():
         missing = [name for name, amount in pod.asks.items() if amount and "/" in name and name not in cluster.resources]
-        return f"{what}; no node has {some(missing)}; a node that has it would help, of which the file has none"
+        return f"{what}; no node has {some(missing)}; a node with it would help, but the file has none"
     nodes = _Nodes(cluster, pod, demand)
     helps = next((text for text in nodes.candidates() if nodes.fits_on_new(text)), None)
     if helps is not None:
-        return f"{what}; {nodes.reason}; --add {helps} would help, such a node"
+        return f"{what}; {nodes.reason}; --add {helps} would help, a node like this"
     some_may = nodes.allowed.any() and not len(nodes.barred)
     like = f"a node like {cluster.nodes[cluster.commonest]}" if some_may else "a node like one of these"
     return f"{what}; {nodes.reason}; --add with {like} does not help"
@@ -77,9 +77,9 @@ def _gang_line(cluster: Cluster, group: PodGroup, alone: Bools) -> str:
     room, traits = cluster.emptied(least_priority(pods))
     own_nodes, room = room, beside_own(cluster, group, room)
     found = room_for(pods, demand, room, traits).found
-    beside = "those that run" if room is not own_nodes else "the pods that belong to nodes"
+    beside = "the running pods" if room is not own_nodes else "pods of the nodes themselves"
     who = "each" if len({_asks(pod) for pod in pods}) == 1 else "the largest"
-    what += f", {who} asks for {_asks(pods[0])}; the nodes have room for {found:,} of them beside {beside}"
+    what += f", {who} requests {_asks(pods[0])}; the nodes have room for {found:,} of them next to {beside}"
 
     # The fewest new nodes of the commonest kinds: at most one for each pod.
     def holds(like: int, count: int) -> bool:
@@ -141,10 +141,10 @@ class _Nodes:
         reasons = ", ".join(f"{why} ({counted(count, 'node')})" for why, count in Counter(self.why.values()).most_common())
         if self.barred:
             have = "have" if len(self.barred) > 1 else "has"
-            return f"{some([names[n] for n in self.barred])} {have} room; kept off by {reasons}"
+            return f"{some([names[n] for n in self.barred])} {have} room; excluded by {reasons}"
         if not self.allowed.any():
-            return f"kept off every node by {reasons}"
-        beside = " beside the pods that belong to it" if self._used(self.nearest).any() else ""
+            return f"excluded from every node by {reasons}"
+        beside = " next to its own pods" if self._used(self.nearest).any() else ""
         has = self.cluster.amounts_text(self.room[self.nearest])
         return f"the nearest, {names[self.nearest]}, has {has}{beside}"
 

@@ -112,7 +112,7 @@ def objects(parent: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 def _resources(resources: Any, where: str) -> dict[str, Any]:
     if resources is not None and not isinstance(resources, dict):
-        raise InputError(f"{where}: resources are no object")
+        raise InputError(f"{where}: resources are not an object")
     return resources or {}
 
 

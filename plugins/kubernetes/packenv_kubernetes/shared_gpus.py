@@ -79,8 +79,8 @@ class SharedGpus:
     def lines(self) -> list[str]:
         """Return lines on assumptions about running pods."""
         said = f"{GPU_MEM} of {{}} ({{}})"
-        guessed = f"{said}: no annotation says on which GPU it is; taken to be packed tightly"
-        homeless = f"not modelled: {said}: no GPU of their node has room: it is of the node's amount alone"
+        guessed = f"{said}: no annotation names its GPU; tight packing is assumed"
+        homeless = f"not modelled: {said}: no GPU of their node has room: only the node's total amount counts"
         pairs = ((guessed, self.guessed), (homeless, self.homeless))
         return [line.format(counted(len(names), "running pod"), some(names)) for line, names in pairs if names]
 

@@ -112,7 +112,7 @@ class Started:
     age: Floats  # (m,) slots in service so far
     services: tuple[Law, ...] | OwnerTimes
     """Laws of the service of pods that end, in slots. Each seed has one. Without any no pod ends."""
-    again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind those that wait
+    again: tuple[int, ...] = ()  # of the running pods, by number: they start again, behind the waiting pods
     again_demand: Floats = field(default_factory=no_amounts)  # (again and evicted, D) as new pods
     names: tuple[str, ...] = ()  # of the waiting pods, and of those that start again
     notes: tuple[str, ...] = ()  # lines on what is assumed and ignored

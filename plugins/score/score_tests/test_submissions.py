@@ -43,7 +43,7 @@ def test_numbers_that_do_not_come_out_are_refused(
     ("plain", "problem"),
     [
         ({"candidate": "rule.py", "suite": "one-resource", "score": 1, "half": 1}, "by is a text"),
-        ({"candidate": "../rule", "suite": "one-resource", "score": 1, "half": 1, "by": "x"}, "candidate is a .py file"),
+        ({"candidate": "../rule", "suite": "one-resource", "score": 1, "half": 1, "by": "x"}, "candidate must be a .py file"),
         ({"candidate": "rule.py", "suite": "one-resource", "score": "1", "half": 1, "by": "x"}, "score and half are numbers"),
     ],
 )

@@ -356,7 +356,7 @@ def test_tables_against_python(kind: str, source: str) -> None:
 
 def test_a_rule_is_refused_where_nobody_knows_what_it_asks_for() -> None:
     of_jobs = PriorityRule("def priority(task, server, cluster):\n    return -task.job_left\n", "mine.py")
-    with pytest.raises(packenv.InputError, match=r"mine\.py: task\.job_left is of tables, and paper/fig4b is a stream"):
+    with pytest.raises(packenv.InputError, match=r"mine\.py: task\.job_left needs a table, and paper/fig4b is a stream"):
         packenv.simulate("paper/fig4b", of_jobs, slots=100)
     estimates = PriorityRule("def priority(task, server, cluster):\n    return -task.estimate\n", "mine.py")
     with pytest.raises(packenv.InputError, match=r"mine\.py: task\.estimate: hpc/lublin has no estimates"):

@@ -79,7 +79,7 @@ def test_certificate_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str
     plain = json.loads(proof.read_text())
     proof.write_text(json.dumps(plain | {"lower": 3.9999}))
     changed = refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
-    assert "proof.json: it does not prove what it says of uniform:0.1:0.9 on 2 servers: certificate: the config" in changed
+    assert "proof.json: its proof for uniform:0.1:0.9 on 2 servers is wrong: certificate: the config" in changed
     proof.write_text(json.dumps({key: value for key, value in plain.items() if key != "proved_for"}))  # of an earlier version
     capacity("--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
     on_one = refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 1, "--check", proof)

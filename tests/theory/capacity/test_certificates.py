@@ -133,7 +133,7 @@ def test_split_may_not_be_cleared_where_sizes_are() -> None:
     assert any(bracket.bounded.split)
     for i in [i for i, split in enumerate(bracket.bounded.split) if split][::7]:
         cleared = tuple(split and j != i for j, split in enumerate(bracket.bounded.split))
-        with pytest.raises(Refuted, match="said to have none"):
+        with pytest.raises(Refuted, match="marked as empty"):
             replace(bracket, bounded=replace(bracket.bounded, split=cleared)).verify(SPREAD)
     everywhere = replace(bracket.bounded, split=(True,) * len(bracket.bounded.split))  # proves no more, but is no lie
     assert everywhere.points == bracket.bounded.points
@@ -145,13 +145,13 @@ def test_accepted_also_from_a_file(proved: tuple[Workload, Bracket], tmp_path: P
     save_certificate(bracket, tmp_path / "proof.json")
     loaded = load_certificate(tmp_path / "proof.json")
     assert loaded == bracket
-    with pytest.raises(InputError, match="whose bounds are these"):
+    with pytest.raises(InputError, match="the bounds have no workload"):
         loaded.to_dict()
     assert str(loaded.of(workload).table()) == str(bracket.table())
     loaded.verify(workload)
     wider = replace(bracket, lower=0.99 * bracket.lower, upper=1.01 * bracket.upper)
     replace(wider, reached=False).verify(workload)  # promises less
-    with pytest.raises(Refuted, match="says that the gap was reached"):
+    with pytest.raises(Refuted, match="the gap is marked as reached"):
         wider.verify(workload)
 
 

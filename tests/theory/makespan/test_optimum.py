@@ -250,7 +250,7 @@ def test_bad_workloads() -> None:
     with pytest.raises(InputError, match="has no Jobs table"):
         optimal_schedule(packenv.workload("paper/fig4b"))
     remote = {"home": Ragged.of([[0], [0]]), "remote_overhead": np.array([1, 0])}
-    with pytest.raises(InputError, match="knows no remote reading"):
+    with pytest.raises(InputError, match="does not model remote reading"):
         optimal_schedule(table((0.5, 1), (0.5, 1), servers=2, **remote))
 
 

@@ -155,7 +155,7 @@ def test_bad_arguments() -> None:
     for changes in ({"width": 0.0}, {"width": 1.5}, {"seeds": 0}):
         with pytest.raises(InputError, match="judgment needs"):
             judge(EQUAL, "bf-js", **changes)
-    with pytest.raises(InputError, match=r"`tasks` is at least 2,560,000, .* not 1,000; .* `width`"):
+    with pytest.raises(InputError, match=r"`tasks` must be at least 2,560,000, .* not 1,000; .* `width`"):
         judge(EQUAL, "bf-js", tasks=1000)
 
 

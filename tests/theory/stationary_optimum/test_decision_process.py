@@ -84,7 +84,7 @@ def test_more_room_never_lowers_the_bound() -> None:
         ({"arrivals": Batch(Constant(2))}, "Bernoulli or Poisson arrivals, not Batch"),
         ({"sizes": (Constant(0.5), Constant(0.4))}, "one resource, not 2"),
         ({"servers": 40, "arrivals": Poisson()}, "can hold 135,751 mixes of jobs; .* at most 2,000"),
-        ({"servers": 8, "arrivals": Poisson()}, "can hold 390,625 mixes of jobs, equal servers told apart; .* at most 200,000"),
+        ({"servers": 8, "arrivals": Poisson()}, "can hold 390,625 mixes of jobs, equal servers as different.* at most 200,000"),
         ({"sizes": Discrete([1e-5, 2e-5]), "arrivals": Poisson()}, "a server can hold more than 2,000 mixes of jobs"),
         ({"servers": "200x0.1,1x1"}, "sizes times servers are 402; .* at most 255"),
         ({"sizes": Discrete([k / 20 for k in range(1, 12)])}, "at most 8 sizes, not 11"),

@@ -161,7 +161,7 @@ def test_jobs_that_have_not_arrived(tmp_path: Path, first: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["JobID|Submit|Elapsed|NCPUS", f"1.batch|{DAY}12:00:00|00:00:10|3"], "steps of jobs only, no job"),
+        (["JobID|Submit|Elapsed|NCPUS", f"1.batch|{DAY}12:00:00|00:00:10|3"], "only steps of jobs, no job"),
         (["JobID|Submit|Elapsed|State", f"1|{DAY}12:00:00|00:00:10|COMPLETED"], "field AllocTRES is missing"),
         (["JobID|Submit|State|NCPUS", f"1|{DAY}12:00:00|COMPLETED|3"], "field Elapsed is missing"),
         (["JobID|Elapsed|State|NCPUS", "1|00:00:10|COMPLETED|3"], "field Submit is missing"),
@@ -291,10 +291,13 @@ def test_nodes_that_take_no_jobs_are_no_servers(tmp_path: Path, printed: str) ->
     [
         (
             ["PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST", "cpu*  up  2-00:00:00  3  mix n[1-3]"],
-            "sinfo does not say here what",
+            "sinfo prints no capacities of",
         ),
-        (["NODELIST   NODES PARTITION STATE", "n1             1 cpu*      idle"], "sinfo does not say here what each node has"),
-        (["NODELIST CPUS MEMORY", "n[1-3] 32 2048"], "'n[1-3]' are several nodes, of which each needs a line"),
+        (
+            ["NODELIST   NODES PARTITION STATE", "n1             1 cpu*      idle"],
+            "sinfo prints no capacities of single nodes here",
+        ),
+        (["NODELIST CPUS MEMORY", "n[1-3] 32 2048"], "'n[1-3]' stands for several nodes, and each needs a line"),
     ],
 )
 def test_nodes_as_sinfo_prints_them_for_people(tmp_path: Path, lines: list[str], problem: str) -> None:

@@ -225,5 +225,5 @@ def test_no_estimates_are_made_up(tmp_path: Path) -> None:
         workload = packenv.workload(log, estimates=estimates)
         assert workload.jobs is not None and workload.provenance.estimates == words
         assert (None if workload.jobs.estimate is None else workload.jobs.estimate.tolist()) == values
-    with pytest.raises(InputError, match=r"no estimate is recorded, nor the longest: `estimates` exact"):
+    with pytest.raises(InputError, match=r"neither estimates nor limits are recorded: `estimates` exact"):
         packenv.workload(log, estimates="longest")

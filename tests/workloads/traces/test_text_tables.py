@@ -302,7 +302,7 @@ def test_two_columns_of_one_name() -> None:
     ("second", "problem"),
     [
         ({"arrival": [1], "service": [1], "size": [1.0], "gpu": [1]}, "column gpu is not in 1.parquet"),
-        ({"arrival": [1], "service": [1]}, "column size is missing, which 1.parquet has"),
+        ({"arrival": [1], "service": [1]}, "column size of 1.parquet is missing"),
         ({"arrival": [1], "service": [1], "size": ["much"]}, "column size holds string, and double in 1.parquet"),
         ({"arrival": [1], "size": [2], "service": [1]}, None),
     ],

@@ -105,7 +105,7 @@ def test_parts_of_a_gpu_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert trace.table is not None and trace.device_shares == shares
     pods = str(CASES / "gpu-shares-pods.csv")
     workload_from(WorkloadOptions(pods, servers=str(CASES / "gpu-shares-nodes.csv"), resources="all", devices=False))
-    assert "gpu-shares-pods.csv: tasks ask for parts of a GPU, and a node's GPUs count as one amount" in capsys.readouterr().err
+    assert "gpu-shares-pods.csv: tasks need parts of a GPU, and a node's GPUs count as one amount" in capsys.readouterr().err
     assert not read_trace(pods, ("cpu", "memory")).device_shares
 
 
@@ -342,7 +342,7 @@ def test_how_tasks_ended_is_not_guessed(tmp_path: Path) -> None:
     for name, lines in (("s.csv", ("submit_time_s,duration_s,cpu", "0,5,1")), ("a.csv", ("arrival,size,service", "0,0.5,3"))):
         trace = read_trace(text(tmp_path / name, *lines))
         assert len(trace.only_finished(False).jobs(slot_seconds=1).jobs) == 1
-        with pytest.raises(InputError, match=rf"`finished_only` does not go with \S*{name}, which does not say how tasks ended"):
+        with pytest.raises(InputError, match=rf"`finished_only` does not go with \S*{name}, which has no outcomes"):
             trace.only_finished()
 
 

@@ -71,7 +71,7 @@ def test_times() -> None:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        (("2026-03-01,2026-03-02,0.5", "2026-03-02,soon,1"), "row 2, column end_time_s: 'soon' is no date"),
+        (("2026-03-01,2026-03-02,0.5", "2026-03-02,soon,1"), "row 2, column end_time_s: 'soon' is not a date"),
         (
             ("2026-03-01T10:00,2026-03-01T10:00Z,1",),
             "column start_time_s holds dates without an offset, column end_time_s dates with",
@@ -158,7 +158,7 @@ def test_gzip_by_content_and_parts(tmp_path: Path) -> None:
         assert trace.table is not None
         assert trace.table.demand[:, 0].tolist() == [UNIT // 2, UNIT // 4] and trace.table.service.tolist() == [3, 1]
     pq.write_table(pa.table({"arrival": [3], "service": [1]}), parts / "part-2.parquet")
-    with pytest.raises(InputError, match=r"part-2.parquet: column size is missing, which part-0.parquet has"):
+    with pytest.raises(InputError, match=r"part-2.parquet: column size of part-0.parquet is missing"):
         read_trace(parts)
 
 

@@ -83,7 +83,7 @@ class Bounded:
 
     def value(self, law: SizeLaw, kinds: ServerKinds) -> Fraction:
         """Return an upper bound (tasks in service). May raise Refuted."""
-        require(len(self.points) == len(self.prices) == len(self.split), "as many points, prices and cells are needed")
+        require(len(self.points) == len(self.prices) == len(self.split), "points, prices and cells must have equal lengths")
         require(_increase(self.points), f"points must be integers that increase from above 0 to at most {LARGEST_SIZE}")
         points = np.array((0, *self.points))
         require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")

@@ -116,7 +116,7 @@ class Priced:
     def _checked(self, resources: int) -> Ints:
         vectors = _vectors(self.vectors, resources)
         require(len(vectors) <= MOST_VECTORS, f"more than {MOST_VECTORS} vectors")
-        require(len(self.prices) == len(vectors), "as many prices as vectors are needed")
+        require(len(self.prices) == len(vectors), "prices and vectors must have equal lengths")
         require(min(self.prices) >= 0 and max(self.prices) <= LARGEST_PRICE, f"prices must lie between 0 and {LARGEST_PRICE}")
         return vectors
 

@@ -28,7 +28,7 @@ from packenv.workloads.traces.trace import Trace, Wanted, resource_names
 
 WAITING, RUNNING, WITHDRAWN = "waiting at the end", "running at the end", "withdrawn"
 PER_LINE = 600  # bytes of memory
-ABOUT = "sizes and servers as the scheduler was told; the policy that was asked may have forgotten things when servers came"
+ABOUT = "sizes and servers as submitted to the scheduler; the live policy may have restarted when servers came"
 
 
 @dataclass(slots=True)

@@ -82,7 +82,7 @@ def test_a_pod_that_fits_on_no_node(capsys: pytest.CaptureFixture[str], words: t
     with pytest.raises(SystemExit):
         main(["kubernetes", words[0], str(CASES / "k8s-too-large.json"), *words[1:]])
     line = capsys.readouterr().err.strip()
-    assert "default/p fits on no node: it asks for 0.3 cores, 0.125 GiB memory; the nearest, n, has 0.299 cores" in line
+    assert "default/p fits on no node: it requests 0.3 cores, 0.125 GiB memory; the nearest, n, has 0.299 cores" in line
     assert "--add 1.004:1 would help" in line and "no pod waits" not in line and "\n" not in line
 
 
@@ -100,9 +100,9 @@ def test_a_gang_does_not_start_in_part(
 ) -> None:
     with pytest.raises(SystemExit):
         ask("when", f"gang-{name}", tmp_path / "out.json", *HUNDRED)
-    why = f"gang {gang} does not start as a whole: 4 pods start together, each asks for 1 cores; the nodes have room for 3"
+    why = f"gang {gang} does not start as a whole: 4 pods start together, each requests 1 cores; the nodes have room for 3"
     printed = capsys.readouterr().err
-    assert why in printed and "--add n1 would help, such a node" in printed
+    assert why in printed and "--add n1 would help, a node like this" in printed
     records = ask("when", f"gang-{name}", tmp_path / "out.json", "--add", "n1", *HUNDRED)
     assert [(own["low_s"], own["high_s"]) for own in records] == [(0, 0)] * 4
     (record,) = ask("plan", f"gang-{name}", tmp_path / "out.json", *NOW, "--seeds", "1")
@@ -140,7 +140,7 @@ def test_a_nominated_pod(tmp_path: Path) -> None:
             "yunikorn-placeholders",
             (),
             {"default/exec-1": 0, "default/exec-2": 0},
-            ["2 running placeholders of YuniKorn: each gives its place", "may start earlier or later than this says"],
+            ["2 running placeholders of YuniKorn: each gives its place", "may start earlier or later than shown"],
         ),
         ("kai-fraction", (), {"default/b": 0}, ["not modelled: gpu-fraction of 1 waiting pod (default/b)"]),
         ("kueue-suspended", (), {"default/q": 0}, ["not counted: suspended Job team/train of 4 pods: once admitted"]),

@@ -44,9 +44,7 @@ def test_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (wait["value"][0], wait["one_less"], makespan["value"][0]) == (540, [1140, 1140, 1140], 1140)
     assert found["tried"] == [{"added": 1, "values": [540, 1140], "meets": True}]
     said = capsys.readouterr().out
-    assert (
-        "1 more node like n0 is enough with bf-js for max wait <= 10min and makespan <= 20min. With fewer" in said
-    )
+    assert "1 more node like n0 is enough with bf-js for max wait <= 10min and makespan <= 20min. With fewer" in said
 
 
 def test_a_larger_node_holds_both(tmp_path: Path) -> None:
@@ -93,7 +91,7 @@ def test_the_nodes_taken_away_are_told_with_their_pods(tmp_path: Path, capsys: p
     file = listed(tmp_path / "c.json", [*items, runs, pod("p", container(cpu="1")), pod("large", container(cpu="4"), on="a")])
     (record,) = plan(file, "-g", "max wait <= 1h")
     assert record["taken_away"] == ["b", "c"]
-    assert "Taken away: b (cordoned, empty) and c (1 pod starts again, behind those that wait).\n" in capsys.readouterr().out
+    assert "Taken away: b (cordoned, empty) and c (1 pod starts again, behind the waiting pods).\n" in capsys.readouterr().out
 
 
 def test_a_bound_that_says_nothing_of_nodes_to_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +114,7 @@ def test_a_node_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (wait["met"], wait["met_without"]) == (True, False)
     assert [own[0] for own in found["later"].values()] == [0, 600]
     said = capsys.readouterr().out
-    assert "1 pod of these nodes would start again, behind those that wait: team/runs." in said
+    assert "1 pod of these nodes would start again, behind the waiting pods: team/runs." in said
     assert "pods that wait now start 0 s later on average; the others start 600 s later on average." in said
 
 

@@ -65,7 +65,7 @@ def test_a_pod_of_higher_priority(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (
         "team/new starts within 30 s on n: team/runs preempted" in printed and "now: or as soon as the pods in whose" in printed
     )
-    assert "of those that wait, later on average: team/waits (90 s)." in printed
+    assert "waiting pods that start later on average: team/waits (90 s)." in printed
     spared = submit(tmp_path, [node("n"), FULL, WAITS], manifest(spec={"priority": 9}), words=("--no-preemption",))
     assert spared["preempted"] == [] and spared["pods"][0]["low_s"] is None
 
@@ -206,7 +206,7 @@ def test_manifests(tmp_path: Path) -> None:
         (job(parallelism=0), "job new: spec, parallelism: 0: no pod would start"),
         (job(kind="StatefulSet", replicas="two"), "statefulset new: replicas: 'two' is not a whole number"),
         (job(kind="Deployment", replicas=10**6), "1,000,000 pods, more than 100,000, are too many"),
-        (job(pod_spec={"containers": [container(cpu="x")]}), "job new: containers, requests, cpu: 'x' is no quantity"),
+        (job(pod_spec={"containers": [container(cpu="x")]}), "job new: containers, requests, cpu: 'x' is not a quantity"),
         (manifest(spec={"nodeName": "n"}), "pod new: spec, nodeName: it is on a node already"),
         (manifest(spec={"schedulingGates": [{"name": "g"}]}), "pod new: spec, schedulingGates: it is held"),
         (manifest(spec={"priorityClassName": "x"}), "pod new: priorityClassName 'x': no pod of "),

@@ -98,7 +98,7 @@ def test_with_a_node_more_and_without_one(tmp_path: Path, capsys: pytest.Capture
         when(file, *fixed, "--add", "0xonly")
     assert "--add 0xonly: from 1 to 10,000 nodes" in capsys.readouterr().err
     when(file, *fixed, "--add", "only", "--without", "only")
-    assert "1 pod of these nodes would start again, behind those that wait: team/runs.\n" in capsys.readouterr().out
+    assert "1 pod of these nodes would start again, behind the waiting pods: team/runs.\n" in capsys.readouterr().out
     times = {record["pod"]: record["median_s"] for record in json.loads(out.read_text())}
     assert times == {"team/waits-1": 0, "team/waits-2": 600, "team/runs": 1200}
 

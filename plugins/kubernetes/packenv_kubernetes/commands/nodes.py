@@ -161,7 +161,7 @@ def _node_taken_away(cluster: Cluster, name: str) -> str:
     node = cluster.nodes.index(name)
     there = [pod for pod, on in zip(cluster.running, cluster.node, strict=True) if on == node]
     again = sum(returns(pod) for pod in there)
-    starts = f"{counted(again, 'pod')} {'starts' if again == 1 else 'start'} again, behind those that wait"
+    starts = f"{counted(again, 'pod')} {'starts' if again == 1 else 'start'} again, behind the waiting pods"
     what = starts if again else "no pod starts again" if there else "empty"
     return f"{name} ({'cordoned, ' if cluster.traits[node].cordoned else ''}{what})"
 
@@ -263,7 +263,7 @@ def queued_again(left: Cluster) -> str:
     again = [left.running[n].name for n in left.again]
     if not again and not left.waiting and not left.stranded and not left.unfit:
         return "No pod waits, and none of these nodes' pods would start again."
-    sentence = f"{counted(len(again), 'pod')} of these nodes would start again, behind those that wait"
+    sentence = f"{counted(len(again), 'pod')} of these nodes would start again, behind the waiting pods"
     sentence += f": {some(again)}." if again else "."
     return f"{sentence} {stranded_line(left)}" if left.stranded else sentence
 

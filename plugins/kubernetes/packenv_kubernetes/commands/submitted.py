@@ -101,7 +101,7 @@ def _sentences(answer: Submission, of_gangs: set[str], seconds: float) -> list[s
         longer = [_later(later, seconds) for later in answer.later[:MOST_NAMED]]
         more = len(answer.later) - len(longer)
         longer += [f"{more:,} more"] if more else []
-        lines.append(f"{answer.policy}: of those that wait, later on average: {'; '.join(longer)}.")
+        lines.append(f"{answer.policy}: waiting pods that start later on average: {'; '.join(longer)}.")
     elif answer.pods:
         lines.append(f"{answer.policy}: no pod that waits starts later for them.")
     for change in answer.changes:

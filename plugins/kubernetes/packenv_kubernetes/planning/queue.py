@@ -118,7 +118,7 @@ def check_pods(goals: Sequence[QueueGoal], cluster: Cluster, ends: bool) -> None
         if len(pods) < fewest:
             raise InputError(f"goal {goal.text!r}: of {len(pods)} pods it is the largest; at least {fewest} would have to wait")
         if goal.measure == "makespan" and not (ends and any(not pod.endless for pod in pods)):
-            why = "pods that wait are restarted whenever they end" if ends else "--service does not say how long pods last"
+            why = "pods that wait are restarted whenever they end" if ends else "--service sets no durations"
             raise InputError(f"goal {goal.text!r}: no pod ends: {why}")
 
 
