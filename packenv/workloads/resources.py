@@ -111,18 +111,22 @@ def servers_for(
     sizes: Sizes = "all",
     example: Callable[[Servers], str] | None = None,
     partitions: Collection[str] = (),
+    uncounted: tuple[str, ...] = (),
 ) -> Servers:
     """Return servers with a capacity for each resource.
 
     names       of the resources that tasks ask for; with sizes "max" only the largest counts
     example     function that returns suitable servers, with the given capacities where they are enough
     partitions  as in `parse_servers`
+    uncounted   names of recorded resources that tasks do not ask for
     """
     read = names if sizes == "all" or (names is not None and len(names) == 1) else None
     servers = as_servers(spec, resources, read, partitions)
     text = spec if isinstance(spec, str) else str(servers)
     if servers.D > resources == 1:
-        several = "all" if sizes == "all" or names is None else ",".join(names)
+        known = names or ()
+        known = (*known, *uncounted)[: servers.D] if len(known) == 1 else known
+        several = ",".join(known) if len(known) >= servers.D else "all"
         raise ArgumentError(f"`servers` {text}: tasks have one size; use `resources` {several} for several capacities")
     if names is not None and resources != servers.D:
         number = "one capacity" if servers.D == 1 else f"{servers.D} capacities"

@@ -86,8 +86,9 @@ def workload_of_trace(
     sizes = usual_sizes(recorded, sizes, spec)
     slot = recorded.slot_seconds if reading.slot_seconds is None else reading.slot_seconds
     example_of = partial(example_servers, recorded, sizes)
+    resources_of_tasks = 1 if one_size(sizes) else len(recorded.resources)
     servers = servers_for(
-        spec, 1 if one_size(sizes) else len(recorded.resources), recorded.resources, sizes, example_of, partitions
+        spec, resources_of_tasks, recorded.resources, sizes, example_of, partitions, tuple(recorded.uncounted)
     )
     machines = dict(servers.left_out)
     larger = () if log is None else _larger_than_the_machine(log.machine, servers, spec)

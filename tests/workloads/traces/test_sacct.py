@@ -234,6 +234,15 @@ def test_nodes_as_servers(tmp_path: Path, printed: str) -> None:
         read_trace(nodes)
 
 
+@pytest.mark.parametrize(("servers", "remedy"), [("5x32:128", "cpu,memory"), ("5x32:128:4", "cpu,memory,gpu")])
+def test_servers_of_several_capacities_name_resources(tmp_path: Path, servers: str, remedy: str) -> None:
+    log = str(text(tmp_path / "jobs.txt", *LOG))
+    with pytest.raises(InputError, match=f"`servers` {servers}: tasks have one size; use `resources` {remedy} for"):
+        packenv.workload(log, servers=servers)
+    workload = packenv.workload(log, servers=servers, resources=remedy)
+    assert workload.resources == tuple(remedy.split(","))
+
+
 def test_a_large_log_is_read_in_seconds(tmp_path: Path) -> None:
     rows = []
     for n in range(100_000):
