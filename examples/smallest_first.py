@@ -33,9 +33,9 @@ def schedule(policy: SmallestFirst, cluster: Cluster, state: Any) -> None:
     for _ in range(policy.starts):
         if waiting(cluster) == 0:
             return
-        task = largest_fitting(cluster, smallest_size(cluster))
+        task = largest_fitting(cluster, smallest_size(cluster))  # the largest up to the smallest size: a smallest task
         server = tightest_server(cluster, size_of(cluster, task))
         if server == NONE:
             return
         place(cluster, task, server)
-    wake_at(cluster, now(cluster) + 1)  # go on in the next slot, even if nothing happens in it
+    wake_at(cluster, now(cluster) + 1)  # a timer: call `schedule` in the next slot, too
