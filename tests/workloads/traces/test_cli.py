@@ -73,7 +73,8 @@ def test_every_form(tmp_path: Path, lines: list[str], name: str, resources: str,
 def test_describe_and_figure(tmp_path: Path) -> None:
     folder = native_folder(tmp_path / "google")
     output = run("describe", folder, "--json", tmp_path / "d.json", "--plot", tmp_path / "f.png")
-    for part in ("9 tasks, 2 in the initial snapshot, 7 submitted, 3 can be simulated", "Distinct demands", "Offered load", "Correlation"):
+    counts = "9 tasks, 2 in the initial snapshot, 7 submitted, 3 can be simulated"
+    for part in (counts, "Distinct demands", "Offered load", "Correlation"):
         assert part in output
     assert json.loads((tmp_path / "d.json").read_text())["kept"] == 3
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
