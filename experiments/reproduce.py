@@ -117,7 +117,7 @@ def reproduce(
       price-fig1 price-fig2 price-fig3 price-fig4, price-fig5 (with 6 and 7),
       price-fig8 (with 9 and 10), price-abundant: the price and SAT schedulers
       of Zhang and Yao; price-figs: these
-      rlscheduler: RLScheduler's table of batch scheduling, as coded and as defined,
+      rlscheduler: RLScheduler's table of batch scheduling, as coded and defined,
       and the decisions of its windows
       fgd: placing pods on shared GPUs, and the effect of ties;
       fgd-departures: the same with pods that leave and wait

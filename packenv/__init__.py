@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload as Workload
 
 
-__version__ = "0.10.0.dev0"
+__version__ = "0.10.0"
 
 register_all()
 

@@ -276,6 +276,8 @@ LIKENESS = {"correlation": "correlation", "tenfold": "tenfold"}
 SHORT_WAIT = 60.0
 """Seconds, or slots of unknown length: shorter waits count as this where waits are divided."""
 
+FEWEST_JOBS = 5  # with a correlation
+
 
 def recorded_delays(workload: Workload) -> Record | None:
     """Return the recorded waits of a log by the keys of RECORDED, in slots.
@@ -293,7 +295,7 @@ def recorded_delays(workload: Workload) -> Record | None:
 def likeness(workload: Workload, runs: Sequence[Result]) -> Record:
     """Compare the simulated wait of each job with the recorded one, as means over the runs.
 
-    correlation  Spearman's, of ranks; None if all waits of a run are equal
+    correlation  Spearman's, of ranks; None for fewer than 5 jobs, or if all waits of a run are equal
     tenfold      share of the jobs that waited ten times as long as recorded, or a tenth
     A gang counts once. Only started jobs count.
     """
@@ -307,7 +309,7 @@ def likeness(workload: Workload, runs: Sequence[Result]) -> Record:
         simulated = (run.schedule.start - eligible_slots(jobs, run.schedule))[started]
         if len(recorded) == 0:
             return dict.fromkeys(LIKENESS)
-        if np.ptp(recorded) > 0 and np.ptp(simulated) > 0:
+        if len(recorded) >= FEWEST_JOBS and np.ptp(recorded) > 0 and np.ptp(simulated) > 0:
             correlations.append(np.corrcoef([_ranks(recorded), _ranks(simulated)])[0, 1])
         ratio = np.maximum(simulated, shortest) / np.maximum(recorded, shortest)
         tenfold.append(float(((ratio >= 10) | (ratio <= 0.1)).mean()))

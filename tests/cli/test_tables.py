@@ -93,8 +93,8 @@ def test_evaluate_as_markdown_has_every_column(capsys: pytest.CaptureFixture[str
     evaluate(*TWO, "--format", "markdown")
     title, _, head, line, *rows = capsys.readouterr().out.splitlines()
     assert title.startswith("delays in slots") and len(rows) == 2
-    assert {one.count("|") for one in (head, line, *rows)} == {12}
-    assert "tasks/s" in head and rows[1].startswith("| fifo-ff | ")
+    assert {one.count("|") for one in (head, line, *rows)} == {13}
+    assert "tasks/s" in head and "response" in head and rows[1].startswith("| fifo-ff | ")
 
 
 def test_evaluate_says_what_its_marks_mean(capsys: pytest.CaptureFixture[str]) -> None:

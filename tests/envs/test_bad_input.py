@@ -119,7 +119,7 @@ def test_after_the_end() -> None:
 def test_states_of_others_are_refused() -> None:
     env = make()
     env.reset(seed=0)
-    with pytest.raises(InputError, match="another environment"):
+    with pytest.raises(InputError, match="not from get_state of this environment"):
         make("ServerFill").unwrapped.set_state(env.unwrapped.get_state())
     with pytest.raises(InputError, match="not from get_state of this environment"):
         env.unwrapped.set_state(None)

@@ -290,7 +290,7 @@ def test_whoever_is_told_durations_is_named(tmp_path: Path, capsys: pytest.Captu
     main(["evaluate", str(tmp_path / "untold.csv"), *words])
     said = capsys.readouterr().out
     assert "\npolicies that see true durations: easy\n" in said
-    assert "\nAsksThroughAnother needs estimates, and untold.csv has none: it sees 0; --estimates exact shows it" in said
+    assert "\nAsksThroughAnother needs estimates, and untold.csv has none: it sees 0; --estimates exact gives" in said
 
 
 def test_tables_run_to_their_end_are_compared_by_their_delays(tmp_path: Path) -> None:

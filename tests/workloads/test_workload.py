@@ -101,7 +101,7 @@ def test_a_table_is_a_workload():
         Workload(jobs=jobs, servers=1, service=Fixed(1), rate=1)
     with pytest.raises(InputError, match="table already"):
         table.jobs_table(0, 5)
-    with pytest.raises(InputError, match="keep it as a trace"):
+    with pytest.raises(InputError, match="save it as a trace"):
         table.to_dict()
 
 

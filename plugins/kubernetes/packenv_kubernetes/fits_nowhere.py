@@ -93,7 +93,7 @@ def _gang_line(cluster: Cluster, group: PodGroup, alone: Bools) -> str:
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (low, middle) if holds(like, middle) else (middle, high)
-            such = "such a node" if high == 1 else f"{high:,} such nodes"
+            such = "a node like this" if high == 1 else f"{high:,} nodes like this"
             return f"{what}; --add {cluster.nodes[like]} would help, {such}"
     return f"{what}; --add with a node like {cluster.nodes[cluster.commonest]} does not help"
 

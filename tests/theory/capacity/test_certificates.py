@@ -168,7 +168,7 @@ def test_values_are_numbers(tmp_path: Path) -> None:
         plain = json.loads(text)
         change(plain)
         (tmp_path / "proof.json").write_text(json.dumps(plain))
-        with pytest.raises(InputError, match=r"proof\.json: not a certificate: [^\n]* is no (whole )?number$"):
+        with pytest.raises(InputError, match=r"proof\.json: not a certificate: [^\n]* is not a (whole )?number$"):
             load_certificate(tmp_path / "proof.json")
 
 

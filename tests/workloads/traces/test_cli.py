@@ -51,7 +51,7 @@ def test_convert(tmp_path: Path) -> None:
     ("lines", "name", "resources", "first"),
     [
         (PODS, "pods.csv", "all", "4 tasks, 3 can be simulated; left out: 1 never scheduled"),
-        (INSTANCES, "dlrm.csv", "cpu,disk", "6 tasks, 2 in the initial snapshot, 4 submitted, 2 kept"),
+        (INSTANCES, "dlrm.csv", "cpu,disk", "6 tasks, 2 in the initial snapshot, 4 submitted, 2 can be simulated"),
         (SWF, "log.swf", "max", "8 tasks, 5 can be simulated; left out: "),
         (JOB_LINES, "jobs.tr", "max", "8 tasks, 7 can be simulated; left out: "),
         (WORKFLOW, "flow.csv", "max:cpu", "4 tasks, all 4 can be simulated"),
@@ -62,7 +62,7 @@ def test_every_form(tmp_path: Path, lines: list[str], name: str, resources: str,
     output = " ".join(run("describe", file, "--resources", resources).split())
     assert first in output
     assert ("capacity 1: " in output) == (lines is not WORKFLOW)
-    kept = int(first.split(" kept")[0].split()[-1])
+    kept = int(first.split(" can be")[0].split()[-1])
     for out in ("out.parquet", "out.csv.gz"):
         assert f"{kept} tasks written" in run("convert", file, tmp_path / out, "--resources", resources, "--slot-seconds", 1)
         jobs = read_trace(tmp_path / out).jobs(sizes="all").jobs
@@ -73,7 +73,8 @@ def test_every_form(tmp_path: Path, lines: list[str], name: str, resources: str,
 def test_describe_and_figure(tmp_path: Path) -> None:
     folder = native_folder(tmp_path / "google")
     output = run("describe", folder, "--json", tmp_path / "d.json", "--plot", tmp_path / "f.png")
-    for part in ("9 tasks, 2 in the initial snapshot, 7 submitted, 3 kept", "Distinct demands", "Offered load", "Correlation"):
+    counts = "9 tasks, 2 in the initial snapshot, 7 submitted, 3 can be simulated"
+    for part in (counts, "Distinct demands", "Offered load", "Correlation"):
         assert part in output
     assert json.loads((tmp_path / "d.json").read_text())["kept"] == 3
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")

@@ -259,8 +259,8 @@ def test_recorded_waits_stand_beside_simulated_ones(tmp_path: Path) -> None:
     comparison = packenv.evaluate(str(log), ["fifo-ff"], servers="1x8", drain=True)
     table = next(table for table in comparison.table().tables if "recorded and simulated" in table.title)
     assert [[str(cell) for cell in row] for row in table.rows] == [
-        ["as recorded", "2", "1", "5", "5"],
-        ["fifo-ff", "4", "2", "10", "10"],  # the job of 8 cores waits for the first one, and the last one for it
+        ["as recorded", "2", "1", "5", "5", "–", "–"],
+        ["fifo-ff", "4", "2", "10", "10", "–", "0%"],  # the job of 8 cores waits for the first one, and the last one for it
     ]
     assert comparison.rows[0]["recorded"] == {"mean_delay": 2.0, "delay_p50": 1.0, "delay_p95": 5.0, "delay_p99": 5.0}
     assert not comparison.remarks

@@ -348,7 +348,7 @@ def test_how_tasks_ended_is_not_guessed(tmp_path: Path) -> None:
 
 def test_a_column_that_is_named_in_vain(tmp_path: Path) -> None:
     file = text(tmp_path / "s.csv", "submit_time_s,duration_s,cpu,State", "0,5,1,OK")
-    with pytest.raises(InputError, match=r"'state' is neither a known column nor one of `resources` cpu; ours: arrival"):
+    with pytest.raises(InputError, match=r"'state' is neither a known column nor one of `resources` cpu; known: arrival"):
         read_trace(file, ("cpu",), {"state": "State"})
 
 

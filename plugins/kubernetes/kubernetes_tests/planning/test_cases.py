@@ -40,7 +40,7 @@ def ask(command: str, name: str, out: Path, *words: str) -> list[Any]:
             1,
             "1 more node like n is enough with bf-js for max wait <= 0s. With fewer nodes no policy",
         ),
-        ("hostport", "0s", 8, "8 nodes like tmpl more"),
+        ("hostport", "0s", 8, "8 more nodes like tmpl"),
         ("pod-limit", "0s", 2, "are enough with bf-js for max wait <= 0s. With fewer nodes no policy meets the goals."),
         ("utf16", "0s", 0, "1 pod in the queue"),
     ],
