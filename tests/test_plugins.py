@@ -103,7 +103,7 @@ def test_a_kind_of_file(folder: Path) -> None:
     assert "Traceback" not in done.stderr
     planned = run(folder, "plan", "a.toy", "-g", "mean wait <= 9")
     assert (
-        planned.returncode == 2 and planned.stderr.splitlines()[-1] == "packenv: a.toy is a toy cluster: packenv toy answers it"
+        planned.returncode == 2 and planned.stderr.splitlines()[-1] == "packenv: a.toy is a toy cluster: run packenv toy"
     )
 
 

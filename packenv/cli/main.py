@@ -131,7 +131,7 @@ def find_command(name: str) -> click.Command:
 def check_checkout(name: str, module: str) -> None:
     """Let a command import the folder `experiments`, or raise InputError without a checkout."""
     if not CHECKOUT.joinpath(*module.split(".")).with_suffix(".py").is_file():
-        line = f"{name} runs the folder experiments of a checkout, and {CHECKOUT} has none"
+        line = f"{name} needs the folder experiments of a clone, and {CHECKOUT} has none"
         raise InputError(f"{line}: clone packenv, and make install")
     if sys.path[:1] != [str(CHECKOUT)]:
         sys.path.insert(0, str(CHECKOUT))  # before a folder of the user with the same name

@@ -48,7 +48,7 @@ def test_nothing_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         ((*TIGHT, "--check", "wrong.json"), "certificate: the counted proof does not bound the mean queue by 100.0"),
         (
             ("paper/fig3a", "--intensity", "0.8", "--check", "proof.json"),
-            "proof.json: not proved for paper/fig3a on 1 server at intensity 0.8; it is of ",
+            "proof.json: not proved for paper/fig3a on 1 server at intensity 0.8; it is for ",
         ),
         ((*TIGHT, "--check", "numbers.json"), "numbers.json: not a bound on the queue: it has the numbers that --json writes"),
         ((*TIGHT, "--check", "ρ.json"), "not a bound on the queue: it has the proof of bounds on ρ*, which `packenv capacity"),

@@ -83,7 +83,7 @@ def test_bad_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         pq.write_table(pa.table(columns), tmp_path / "bad.parquet")
         return tmp_path / "bad.parquet"
 
-    assert "say which schedule" in replay("")
+    assert "replay needs a schedule" in replay("")
     assert "there is no file" in replay(tmp_path / "none.parquet")
     assert "no column 'task'" in replay(trace(tmp_path))
     (tmp_path / "text.parquet").write_text("task,start,server\n")
@@ -104,5 +104,5 @@ def test_policies_that_the_table_allows(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "two.csv").write_text("arrival,size,service,job\n0,0.6,3,0\n0,0.6,2,1\n")
     main(["optimum", str(tmp_path / "two.csv"), "--servers", "1", "--gantt", str(tmp_path / "two.png")])
     out = capsys.readouterr().out
-    assert "left out: policy priority: two.csv has no column value; a table" in out
+    assert "left out: policy priority: two.csv has no column value; for another name" in out
     assert "no schedule is shorter than 5 slots" in out and (tmp_path / "two.png").stat().st_size > 1000

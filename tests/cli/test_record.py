@@ -114,7 +114,7 @@ def test_a_dataset_is_data(tmp_path: Path) -> None:
         (["--out", "own-v0", "--option", "order=x"], "unknown order 'x'"),
         (["--out", "own-v0", "--option", "orders=index"], "unexpected keyword argument 'orders'"),
         (["--out", "own-v0", "--load", "0.5"], "give one of --load, --intensity and --rate"),
-        (["--policy", "price", "--out", "own-v0"], "policy price drives only environments that"),
+        (["--policy", "price", "--out", "own-v0"], "policy price drives only environments with"),
     ],
 )
 def test_bad_words(words: list[str], problem: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -389,5 +389,5 @@ def test_perf_is_where_the_queue_lies_between_twice_the_baselines_and_the_bound(
     worst = 2 * info["baseline_queue"]
     assert worst > bound > 0
     assert info["perf"] == infos["perf"][0] == pytest.approx(np.clip((worst - info["mean_queue"]) / (worst - bound), 0, 1))
-    with pytest.raises(InputError, match="perf: one intensity"):
+    with pytest.raises(InputError, match="perf needs one intensity"):
         gym.make("packenv/ServerFill-v1", intensity=(0.5, 0.9), perf=True)

@@ -183,7 +183,7 @@ def test_modules_that_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="module own_second has another version"):
         other.put_on_path()
     assert modules_to_ship(["numpy", "packenv.policies"]) is None
-    with pytest.raises(InputError, match="defined in __main__ cannot be sent"):
+    with pytest.raises(InputError, match="code in __main__ cannot be sent"):
         modules_to_ship(["__main__"])
 
 

@@ -201,7 +201,7 @@ def test_files_are_only_read(tmp_path: Path) -> None:
     assert not ran.exists()
     with pytest.raises(InputError, match="no agent"):
         load_agent(tmp_path / "missing")
-    with pytest.raises(InputError, match="say which"):
+    with pytest.raises(InputError, match="agent needs a name or a path"):
         find_policy("agent")
 
 

@@ -197,14 +197,14 @@ def test_interrupted_in_the_closing_evaluation(
         train(tmp_path, *arguments)
     said = capsys.readouterr().err
     assert re.search(r"samples: evaluating\n", said)
-    assert re.search(r"run: the same command with --resume goes on after [\d,]+ samples\n", said)
+    assert re.search(r"run: the same command with continue it with --resume after [\d,]+ samples\n", said)
     learned, agent = load_file(tmp_path / "run" / "agent.safetensors"), load_agent(tmp_path / "run")
     setting = setting_of(packenv.workload("paper/fig4b"))
-    assert "has not ended" in str(agent.notice(setting)) and "--resume goes on after" in str(agent.notice(setting))
+    assert "has not ended" in str(agent.notice(setting)) and "continue it with --resume after" in str(agent.notice(setting))
     assert same(learned, train(tmp_path, *arguments, "--resume"))
     assert load_agent(tmp_path / "run").notice(setting) is None
     (tmp_path / "run" / "agent.json").unlink()
-    with pytest.raises(packenv.InputError, match="has not ended; its command with --resume goes on"):
+    with pytest.raises(packenv.InputError, match="has not ended; its command with continue it with --resume"):
         load_agent(tmp_path / "run" / "agent")
 
 
@@ -277,7 +277,7 @@ def test_folders_that_hold_something_else(tmp_path: Path, capsys: pytest.Capture
     kept = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     where = ["--logdir", str(tmp_path), "--name", "run"]
     capsys.readouterr()
-    assert "--resume goes on" in refused(capsys, *where, "--samples", "200")
+    assert "continue it with --resume" in refused(capsys, *where, "--samples", "200")
     assert "another run: population is 4 there, not 6" in refused(
         capsys, *where, "--samples", "200", "--population", "6", "--resume"
     )

@@ -105,10 +105,10 @@ def test_unstable_beside_stable() -> None:
     "words, problem",
     [
         (("bf-js", "3"), "compare two policies, or two sets of servers"),
-        (("bf-js", "bf-js"), "both are bf-js"),
+        (("bf-js", "bf-js"), "both sides are bf-js"),
         (("bf-js", "bf-jss"), "did you mean"),
         (("3", "4", "--servers", "5"), "leave out --servers when you compare two sets of servers"),
-        (("bf-js", "bf-s", "--margin", "-1"), "--margin is a share of at least 0"),
+        (("bf-js", "bf-s", "--margin", "-1"), "--margin must be a share of at least 0"),
         (("bf-js", "bf-s", "--margin", "much"), "'much' is not a share such as 0.05 or 5%"),
         (("bf-js", "bf-s", "--time", "0"), "Invalid value for '--time': must be above 0, not 0"),
         (("bf-js", "bf-s", "--measure", "utilisation"), "not compared; measures are mean queue"),

@@ -64,4 +64,4 @@ def test_the_command_says_for_whom(tmp_path: Path, capsys: pytest.CaptureFixture
     main(["plan", *words, "-g", "mean wait <= 1", "-p", "bf-js", "--json", str(out)])
     (record,) = json.loads(out.read_text())
     assert record["bound"] > 9 and record["bound_of"] == "every policy that does not know durations"
-    assert "no policy that does not know durations" in " ".join(capsys.readouterr().out.split())
+    assert "No policy that does not know durations" in " ".join(capsys.readouterr().out.split())

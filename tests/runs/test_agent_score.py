@@ -229,7 +229,7 @@ def test_bad_input() -> None:
         (lambda seen: seen, "; <lambda> does not take these arguments: too many positional arguments"),
         (Module(), "; Module does not take these arguments"),
     ):
-        with pytest.raises(InputError, match=f"an agent has `predict`, or is a function from observations .*{problem}"):
+        with pytest.raises(InputError, match=f"an agent needs `predict`, or must be a function from observations .*{problem}"):
             packenv.evaluate_agent(agent, "ServerFill", slots=100, seeds=1)
 
 

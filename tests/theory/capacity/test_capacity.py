@@ -74,7 +74,7 @@ def test_certificate_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str
     capacity("--sizes", "uniform:0.1:0.9", "--servers", 2, "--check", proof)
     assert "proved for uniform:0.1:0.9" in capsys.readouterr().out
     on_one = refused(capsys, "--sizes", "uniform:0.1:0.9", "--servers", 1, "--check", proof)
-    assert "not proved for uniform:0.1:0.9 on 1 server; it is of uniform:0.1:0.9 on 2 servers (certificate: " in on_one
+    assert "not proved for uniform:0.1:0.9 on 1 server; it is for uniform:0.1:0.9 on 2 servers (certificate: " in on_one
     assert "proof.json, of uniform:0.1:0.9 on 2 servers: name the workload of this proof" in refused(capsys, "--check", proof)
     plain = json.loads(proof.read_text())
     proof.write_text(json.dumps(plain | {"lower": 3.9999}))

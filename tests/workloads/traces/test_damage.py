@@ -45,7 +45,7 @@ def test_an_endless_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_more_than_the_memory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PACKENV_MEMORY", "0.001")
     head, rest = TEXTS[name][:5], TEXTS[name][5:] or TEXTS[name][1:2]
-    with pytest.raises(InputError, match=r"more than 0\.001 GB of memory; PACKENV_MEMORY=GB"):
+    with pytest.raises(InputError, match=r"more than 0\.001 GB of memory; set PACKENV_MEMORY=GB"):
         read_trace(samples.gz(tmp_path / name, [*head, *rest * 40_000]))
 
 
