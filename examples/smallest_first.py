@@ -33,7 +33,7 @@ def schedule(policy: SmallestFirst, cluster: Cluster, state: Any) -> None:
     for _ in range(policy.starts):
         if waiting(cluster) == 0:
             return
-        task = largest_fitting(cluster, smallest_size(cluster))  # the largest up to the smallest size: a smallest task
+        task = largest_fitting(cluster, smallest_size(cluster))  # a task of the smallest waiting size
         server = tightest_server(cluster, size_of(cluster, task))
         if server == NONE:
             return
