@@ -85,11 +85,14 @@ def write_plugin_pages(folder: Path) -> None:
     for page in sorted(CHECKOUT.glob("*/docs/*.md")):
         written = page.read_text(encoding="utf-8").replace("](../../../docs/", "](../")
         (folder / page.name).write_text(written, encoding="utf-8")
+    for picture in CHECKOUT.glob("*/docs/*.png"):
+        shutil.copy(picture, folder)
 
 
 def command_page(name: str, place: str) -> str:
     """The page of a command: its help, of its subcommands too."""
-    return f".. click:: packenv.cli.{place}\n   :prog: packenv {name}\n   :nested: full\n"
+    module = place if place.startswith("experiments.") else f"packenv.cli.{place}"
+    return f".. click:: {module}\n   :prog: packenv {name}\n   :nested: full\n"
 
 
 def environment_page(kind: str) -> str:
