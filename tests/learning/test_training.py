@@ -197,14 +197,14 @@ def test_interrupted_in_the_closing_evaluation(
         train(tmp_path, *arguments)
     said = capsys.readouterr().err
     assert re.search(r"samples: evaluating\n", said)
-    assert re.search(r"run: the same command with continue it with --resume after [\d,]+ samples\n", said)
+    assert re.search(r"run: the same command with --resume goes on after [\d,]+ samples\n", said)
     learned, agent = load_file(tmp_path / "run" / "agent.safetensors"), load_agent(tmp_path / "run")
     setting = setting_of(packenv.workload("paper/fig4b"))
-    assert "has not ended" in str(agent.notice(setting)) and "continue it with --resume after" in str(agent.notice(setting))
+    assert "has not ended" in str(agent.notice(setting)) and "--resume goes on after" in str(agent.notice(setting))
     assert same(learned, train(tmp_path, *arguments, "--resume"))
     assert load_agent(tmp_path / "run").notice(setting) is None
     (tmp_path / "run" / "agent.json").unlink()
-    with pytest.raises(packenv.InputError, match="has not ended; its command with continue it with --resume"):
+    with pytest.raises(packenv.InputError, match="has not ended; its command with --resume goes on"):
         load_agent(tmp_path / "run" / "agent")
 
 
