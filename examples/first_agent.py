@@ -1,4 +1,4 @@
-"""Train an agent with a library's defaults, and compare it with best fit on new jobs, in twenty lines.
+"""Train an agent with a library's defaults, and compare it with best fit on new jobs.
 
 python examples/first_agent.py
 tensorboard --logdir runs
