@@ -24,7 +24,7 @@ from packenv.content.charts import COLOURS, GREY, Line, LineChart, Rule
 from packenv.content.page import Charts, Figure
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers
-from packenv.content.text import lasting, number
+from packenv.content.text import NONE, lasting, number
 from packenv.errors import ArgumentError
 from packenv.results import stability
 from packenv.results.stability import QUEUE, SHARES, STABLE, SYSTEM, UNDECIDED, UNSTABLE, Verdict
@@ -102,10 +102,10 @@ class LogVerdict(Showable):
     def tables(self) -> list[Table]:
         columns = [*map(Column, ("log", "verdict")), *numbers("arrivals", "per second", "level", "lost", "watch")]
         table = Table("Did it keep up?", columns)
-        table.add(
-            *(self.short, Styled(self.kind, STYLES[self.kind]), f"{self.arrivals:,}", number(self.rate)),
-            *(f"{self.verdict.level:.2f}", f"{self.lost:.1%}" * bool(self.lost), f"{self.watch:.1f} times" if self.watch else ""),
-        )
+        rate = number(self.rate) if math.isfinite(self.rate) else NONE
+        level = f"{self.verdict.level:.2f}" if math.isfinite(self.verdict.level) else NONE
+        lost, watch = f"{self.lost:.1%}" * bool(self.lost), f"{self.watch:.1f} times" if self.watch else ""
+        table.add(self.short, Styled(self.kind, STYLES[self.kind]), f"{self.arrivals:,}", rate, level, lost, watch)
         return [table]
 
     def footnotes(self) -> list[str]:

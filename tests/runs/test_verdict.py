@@ -74,6 +74,8 @@ def test_one_burst() -> None:
     assert packenv.verdict(arrival, start, start + 10).kind == "undecided"
     together = packenv.verdict(np.zeros(50), np.arange(50.0), np.arange(50.0) + 1)
     assert (together.kind, together.reasons) == ("undecided", ("all arrivals come at once: a burst, no stream",))
+    cells = [str(cell) for cell in together.tables()[0].rows[0]]
+    assert cells[3:5] == ["–", "–"]  # without a rate and a level
 
 
 def test_a_closed_loop_says_nothing() -> None:
