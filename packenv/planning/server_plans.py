@@ -203,7 +203,7 @@ class ServerPlans(Showable):
         """Return measures at the common number, and differences from the first."""
         first = self.comparisons[0]
         title = f"{self.workload.label}: all policies with {counted(first.trial.servers, 'server')}{self.request.unit}"
-        heads = [heading for goal in self.goals for heading in (goal.title, f"less {first.policy}'s")]
+        heads = [heading for goal in self.goals for heading in (goal.title, f"minus {first.policy}'s")]
         table = Table(title, [Column("policy"), *numbers(*heads)], spare=SPARE)
         for comparison in self.comparisons:
             cells = []

@@ -103,8 +103,9 @@ def labels_of(workload: Workload, jobs: Jobs, by: str) -> tuple[Ints, list[str]]
         owners, code = np.unique(jobs.tenant, return_inverse=True)
         return code, [str(owner) for owner in owners.tolist()]
     has = [*({} if records is None or records.rows is None else records.labels)] + [TENANTS[0]] * (jobs.tenant is not None)
-    known = f"it has {listed(has)}" if has else "it has none: name a column of your table, as in `columns` class=Queue"
-    raise ArgumentError(f"`by` {by}: {workload.name} has no such labels; {known}")
+    if has:
+        raise ArgumentError(f"`by` {by}: {workload.name} has no such labels; it has {listed(has)}")
+    raise ArgumentError(f"`by` {by}: {workload.name} has no labels: name a column of your table, as in `columns` class=Queue")
 
 
 def _plain(names: Sequence[str], classes: Sequence[DelayClass]) -> Classes:

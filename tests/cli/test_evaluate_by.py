@@ -172,5 +172,5 @@ def test_labels_that_are_not_there(tmp_path: Path) -> None:
         packenv.evaluate(path, ["fifo-ff"], servers="1x4", by="queue")
     with pytest.raises(InputError, match="`by`: paper/fig4b is random, and its tasks have no labels"):
         packenv.evaluate("paper/fig4b", ["fifo-ff"], intensity=0.5, by="class")
-    with pytest.raises(InputError, match="`by` class: custom has no such labels; it has none: name a column of your table"):
+    with pytest.raises(InputError, match="`by` class: custom has no labels: name a column of your table"):
         packenv.evaluate(packenv.Workload(jobs=packenv.Jobs.of([0], [1], [1]), servers=1), ["fifo-ff"], by="class")

@@ -38,7 +38,7 @@ def test_a_trace_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     tasks = trace(tmp_path, "0,0.4,10", "0,0.4,10", "0,0.6,10", "0,0.6,10")
     main(["plan", str(tasks), "-g", "max wait <= 0", "-p", "bf-s", "-p", "fifo-ff", "--json", str(out)])
     said = capsys.readouterr().out
-    assert "all policies with 3 servers" in said and "less bf-s's" in said
+    assert "all policies with 3 servers" in said and "minus bf-s's" in said
     first, second = json.loads(out.read_text())
     assert (first["servers"], second["servers"]) == (2, 3)
     assert first["common"]["servers"] == second["common"]["servers"] == 3 and second["common"]["less"] == "bf-s"
