@@ -17,7 +17,7 @@ from packenv.cluster.build import build, start_initial
 from packenv.cluster.loop import IN_PART, OVERFULL, CompiledLoop
 from packenv.cluster.slots import GROW
 from packenv.cluster.state import MESSAGE, NEVER, NONE, TASK, Cluster
-from packenv.compiled.entry import entry_of
+from packenv.compiled.apart import entry_of
 from packenv.errors import MisuseError
 from packenv.jobs import Jobs, Ragged
 from packenv.live.setting import LiveSetting
