@@ -248,11 +248,11 @@ def victim_of(s: Core) -> int:
 
 
 @compiled
-def place_of(s: Core, i: int) -> int:
-    place = 0
-    while s.running[place] != i:
-        place += 1
-    return place
+def place_of(s: Core, i: int, last: int) -> int:
+    """Return a running request's place, at most `last`."""
+    while s.running[last] != i:
+        last -= 1
+    return last
 
 
 @compiled
@@ -280,21 +280,10 @@ def preempt(s: Core, i: int) -> None:
     c.stopped = 1
     # Leave the running list.
     c.running -= 1
-    for n in range(place_of(s, i), c.running):
+    for n in range(place_of(s, i, c.running), c.running):
         s.running[n] = s.running[n + 1]
     write_log(s, i, PREEMPTED, 0)
     join_queue(s, i)
-
-
-@compiled
-def make_room(s: Core, i: int, needed: int) -> bool:
-    """Preempt for `needed` free blocks. False if it preempts i."""
-    while needed > s.count[0].free:
-        victim = victim_of(s)
-        preempt(s, victim)
-        if victim == i:
-            return False
-    return True
 
 
 @compiled
@@ -337,7 +326,7 @@ def serve(s: Core, state: int) -> bool:
         return True
     if state == DECODES and rule.victim == 5 and rule.victim_at == 0:
         retract(s)
-    while n < c.running and c.left > 0 and complete:
+    while n < c.running and c.left > 0:
         i = s.running[n]
         r = s.request[i]
         n += 1
@@ -346,11 +335,13 @@ def serve(s: Core, state: int) -> bool:
         take = min(r.prompt + r.produced - r.computed, c.left)
         if r.computed + take > r.held * rule.block:
             needed = blocks_for(s, r.computed + take) - r.held
-            if needed > c.free:
-                complete = make_room(s, i, needed)
-                if not complete:
-                    continue
-                n = place_of(s, i) + 1  # others left the list
+            while needed > c.free and complete:
+                victim = victim_of(s)
+                preempt(s, victim)
+                complete = victim != i
+            if not complete:
+                break
+            n = place_of(s, i, n - 1) + 1  # others may have left the list
             c.free -= needed
             r.held += needed
         r.take = take
@@ -487,15 +478,6 @@ def write_log(s: Core, i: int, kind: int, tokens: int) -> None:
 
 
 @compiled
-def seconds_of(s: Core, prompts: int, outputs: int) -> float:
-    time, tokens = s.setting[0], prompts + outputs
-    stairs = (tokens + time.quantum - 1) // time.quantum
-    beyond = max(0, tokens - time.quantum)
-    value: float = time.fixed + time.prefill * prompts + time.decode * outputs + time.level * stairs + time.above * beyond
-    return value
-
-
-@compiled
 def add_to_bins(s: Core, begin: float, end: float) -> None:
     """Split a step's queue, running requests and blocks over time."""
     c, width, last = s.count[0], s.setting[0].width, s.bins.shape[0] - 1
@@ -513,10 +495,13 @@ def add_to_bins(s: Core, begin: float, end: float) -> None:
 @compiled
 def advance(s: Core) -> float:
     """Advance time by a step. Return the time before."""
-    c, before = s.count[0], s.count[0].now
-    c.now = before + seconds_of(s, c.prompts, c.outputs)
+    c, time, before = s.count[0], s.setting[0], s.count[0].now
+    tokens = c.prompts + c.outputs
+    seconds = time.fixed + time.prefill * c.prompts + time.decode * c.outputs
+    seconds += time.level * ((tokens + time.quantum - 1) // time.quantum) + time.above * max(0, tokens - time.quantum)
+    c.now = before + seconds
     add_to_bins(s, before, c.now)
-    c.computed += c.prompts + c.outputs
+    c.computed += tokens
     if c.outputs > 0:
         c.ratio = max(c.ratio - FALL, LEAST)
     return before
@@ -620,12 +605,6 @@ def room(s: Core) -> int:
 def may_enter(s: Core, i: int, room: int) -> bool:
     """Return whether request i fits into `room` blocks."""
     return s.count[0].running < s.setting[0].places and blocks_for(s, s.request[i].prompt + s.request[i].produced) <= room
-
-
-@compiled
-def admit_chosen(s: Core, place: int) -> None:
-    r = s.request[s.queue[place]]
-    begin(s, place, r.prompt + r.produced)
 
 
 @compiled

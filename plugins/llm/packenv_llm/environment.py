@@ -88,7 +88,8 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         chosen = int(action) if self.action_masks()[int(action)] else 0
         if chosen <= self.shown[0]:
             if chosen > 0:
-                engine.admit_chosen(self.core, int(self.places[chosen - 1]))
+                r = self.core.request[self.first[chosen - 1]]
+                engine.begin(self.core, int(self.places[chosen - 1]), int(r["prompt"] + r["produced"]))
             self._run(0 if chosen else 1)
         else:
             engine.preempt(self.core, int(self.victims[chosen - 1 - self.shown[0]]))

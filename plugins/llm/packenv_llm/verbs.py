@@ -265,9 +265,6 @@ def evaluate(
     return Comparison(source, runs, options, *((None, None) if options.closed else (rate, load)))
 
 
-TRIAL = ("load", "verdict", "confidence", "requests", "seeds", "waiting")
-
-
 class Judgment(NamedTuple):
     """A stable share of the bound: `low` to below `high`.
 
@@ -293,12 +290,11 @@ class Judgments(Answer):
         for case in judgments:
             cells = f"{case.low:.3f}", f"{case.high:.3f}", number(case.low * case.rate, 4), number(case.rate, 4)
             table.add(case.requests, case.policy, *cells)
-            doubtful = [
-                each["load"] for each in case.trials if each["verdict"] == UNDECIDED and case.low < each["load"] < case.high
-            ]
+            undecided = [trial["load"] for trial in case.trials if trial["verdict"] == UNDECIDED]
+            doubtful = [load for load in undecided if case.low < load < case.high]
             if doubtful:
-                where = f"{case.policy} on {case.requests}: undecided at {min(doubtful):.3f} to {max(doubtful):.3f}"
-                notes.append(f"{where}; a larger --count decides")
+                loads = f"undecided at {min(doubtful):.3f} to {max(doubtful):.3f}"
+                notes.append(f"{case.policy} on {case.requests}: {loads}; a larger --count decides")
         super().__init__([table], notes, [case._asdict() for case in judgments], draw=self._charts, write=self._page)
 
     def _charts(self) -> Charts:
@@ -316,11 +312,9 @@ def share_figures(rows: Iterable[tuple[str, str, float, float]]) -> list[Figure]
     for heading, rule, low, high in rows:
         colour = colours.setdefault(rule, COLOURS[len(colours) % len(COLOURS)])
         by_heading.setdefault(heading, []).append(Entry(rule, colour, low, high, text=f"{low:.3f} to {high:.3f}"))
-    found = "{}: the share of the bound that each rule keeps stable"
-    return [
-        Figure(heading, found.format(heading), RowChart(entries, "share of the bound", (0.0, 1.0), bars=True))
-        for heading, entries in by_heading.items()
-    ]
+    charts = {heading: RowChart(entries, "share of the bound", (0.0, 1.0), bars=True) for heading, entries in by_heading.items()}
+    finding = "the share of the bound that each rule keeps stable"
+    return [Figure(heading, f"{heading}: {finding}", chart) for heading, chart in charts.items()]
 
 
 class LoadRun(NamedTuple):
@@ -360,19 +354,16 @@ def _judgment(source: Source, rule: Rule, replica: Replica, options: JudgeOption
     def plan(load: float) -> Iterator[list[Any]]:
         return ([LoadRun(load, length, seed) for seed in range(options.seeds)] for length in lengths)
 
-    def run(runs: Sequence[Any]) -> list[RunOutcome]:
-        outcomes = []
-        for planned in runs:
-            table = source.draw(planned.seed, planned.slots, planned.load * limit)
-            done = simulate(table, replica, rule, planned.seed, drain=False, intensity=planned.load)
-            outcomes.append(RunOutcome(done.verdict, done.waiting / done.seconds))
-        return outcomes
+    def outcome(planned: LoadRun) -> RunOutcome:
+        table = source.draw(planned.seed, planned.slots, planned.load * limit)
+        run = simulate(table, replica, rule, planned.seed, drain=False, intensity=planned.load)
+        return RunOutcome(run.verdict, run.waiting / run.seconds)
 
     # Bisect over loads, with longer runs for undecided ones.
-    search = LoadSearch(plan, run, lambda low, high, load, slots: None)
+    search = LoadSearch(plan, lambda runs: [outcome(planned) for planned in runs], lambda *_: None)  # type: ignore[arg-type]
     low, high = search.interval(max(1, round(options.width * GRID)))
     trials = [
-        dict(zip(TRIAL, (e.load, e.verdict.kind, e.verdict.confidence, e.slots, e.seeds, e.mean_queue), strict=True))
+        {"load": e.load} | e.verdict.plain | {"requests": e.slots, "seeds": e.seeds, "waiting": e.mean_queue}
         for e in search.evidence
     ]
     return Judgment(source.name, rule.name, low / GRID, high / GRID, limit, trials)
