@@ -156,7 +156,7 @@ def test_the_agent_for_any_workload() -> None:
     assert found.guarantee(setting_of(home.with_(service=Fixed(100)))) == 0.0
     for servers in ("1x1", "3x1,2x0.4"):
         found.needs(setting_of(home.with_(servers=servers, sizes=Uniform(0.1, 0.4))))
-    with pytest.raises(InputError, match="agent:any: learned with D = 1 resources, paper/fig4b has D = 2"):
+    with pytest.raises(InputError, match="agent:any: learned with 1 resource, paper/fig4b has 2"):
         found.needs(setting_of(home.with_(servers="5x1:1", sizes=[Uniform(0.1, 0.4), Uniform(0.1, 0.4)])))
     assert not at_home("agent:any", contest("paper/fig4b@0.9", 1000))
 
@@ -223,11 +223,11 @@ def test_weights_that_do_not_fit() -> None:
 def test_another_number_of_resources_is_refused(guard: Any) -> None:
     """Also by a network whose weights would fit any number."""
     _, agent = random_agent("ServerFill", "actions", "linear", {}, guard)
-    with pytest.raises(InputError, match="learned with D = 1 resources, analytics has D = 4"):
+    with pytest.raises(InputError, match="learned with 1 resource, analytics has 4"):
         packenv.simulate(packenv.workload("analytics"), agent, 1000, 0)
     other = SavedAgent("agent:other", agent.about | {"environment": agent.about["environment"] | {"resources": 4}}, agent.weights)
     assert packenv.simulate(packenv.workload("analytics"), other, 1000, 0).started > 0
-    with pytest.raises(InputError, match="D = 4 resources, paper/fig4b has D = 1"):
+    with pytest.raises(InputError, match="learned with 4 resources, paper/fig4b has 1"):
         packenv.simulate(packenv.workload("paper/fig4b"), other, 1000, 0)
 
 

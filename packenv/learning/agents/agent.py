@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from packenv.cluster import Cluster, Needs
 from packenv.cluster.whole_jobs.state import whole_jobs
 from packenv.content.tables import form
+from packenv.content.text import counted
 from packenv.envs.core.batch import make_batch, on_cluster
 from packenv.envs.core.definition import Layout, Sizes
 from packenv.envs.core.features import NO_TYPES, OF_TASKS
@@ -20,7 +21,7 @@ from packenv.envs.job_fill.features import ASSUMED, assumptions
 from packenv.envs.observation.layout import sizes_of
 from packenv.envs.options import INVALID, split
 from packenv.envs.registration import ENVIRONMENTS, find_definition
-from packenv.errors import InputError
+from packenv.errors import ArgumentError, InputError
 from packenv.learning.agents.learned import Guarded, GuardedState, Learned, LearnedState, remark_on
 from packenv.learning.agents.networks import FROM_WEIGHTS, UNMASKED
 from packenv.learning.agents.weights import FORMER_CONTEXT, Weights, with_later_features
@@ -95,7 +96,9 @@ class SavedAgent:
         """Return needs (InputError for a different number of resources)."""
         count = setting.capacity.shape[1]
         if count != self.resources and not self.definition.follows_jobs:
-            raise InputError(f"{self.name}: learned with D = {self.resources} resources, {setting.workload.name} has D = {count}")
+            advice = "; `resources` max makes them one" if self.resources == 1 and setting.workload.jobs is None else ""
+            learned = counted(self.resources, "resource")
+            raise ArgumentError(f"{self.name}: learned with {learned}, {setting.workload.name} has {count}", advice)
         needs = self.layout(setting.capacity).needs
         return needs if self.guard is None else together(needs, needs_of(self.guard, self._setting_of_guard(setting)))
 
