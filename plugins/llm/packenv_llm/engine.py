@@ -510,11 +510,17 @@ def advance(s: Core) -> float:
 @compiled
 def hand_out(s: Core, before: float) -> None:
     """Count tokens and gaps. Remove completed requests."""
-    c, now, kept, usual = s.count[0], s.count[0].now, 0, 0
+    c, now, kept, usual, served = s.count[0], s.count[0].now, 0, 0, 0
     for n in range(c.running):
+        if served == c.served:  # all others stay as they are
+            for later in range(n, c.running):
+                s.running[kept + later - n] = s.running[later]
+            kept += c.running - n
+            break
         i = s.running[n]
         r = s.request[i]
         if r.take > 0:
+            served += 1
             write_log(s, i, COMPUTED, r.take)
             r.computed += r.take
             r.take = 0

@@ -72,9 +72,9 @@ def vllm_44594(seeds: int, traces: str | None) -> Answer:
 def theorem(seeds: int, traces: str | None) -> Answer:
     """Dai, Deng, Li, Peng: work-conserving rules reach the bound, two others do not"""
     rules = ("sarathi", "orca", "vllm-v0", "fastertransformer")
-    cases = judge(["llm/theorem"], rules, seeds=seeds, width=0.02, **THEOREM).judgments
+    cases = judge(["llm/theorem"], rules, seeds=seeds, width=0.02, count=512_000, **THEOREM).judgments
     loads = {
-        load: evaluate("llm/theorem", rules, load=load, seed=100, seeds=seeds, count=64_000, **THEOREM)
+        load: evaluate("llm/theorem", rules, load=load, seed=100, seeds=seeds, count=256_000, **THEOREM)
         for load in (0.9, 0.98, 1.02)
     }
     rows = [[case.policy, case.low, case.high, *(each.verdict(case.policy) for each in loads.values())] for case in cases]
