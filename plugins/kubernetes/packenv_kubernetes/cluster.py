@@ -353,14 +353,15 @@ class Cluster:
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
         """Return lines about preempted pods and their successors."""
         lines = []
-        for start in [start for start in begun if start.victims][:MOST_NAMED]:
+        for start in [start for start in begun if start.victims or start.delay][:MOST_NAMED]:
             victims = [self.running[v].name for v in start.victims]
             now = "now" if start.delay == 0 else f"within {start.delay:g} s"
-            lines.append(f"{self.waiting[start.pod].name} starts {now} on {self.nodes[start.node]}: {some(victims)} preempted")
+            why = f"{some(victims)} preempted" if victims else "preempted pods are ending there"
+            lines.append(f"{self.waiting[start.pod].name} starts {now} on {self.nodes[start.node]}: {why}")
         preempted = sum(len(start.victims) for start in begun)
         if preempted:
             lines.append(
-                f"{counted(preempted, 'pod')} of lower priority preempted and queued again, last; their work is lost; "
+                f"{counted(preempted, 'pod')} of lower priority preempted and queued again, last, {'its' if preempted == 1 else 'their'} work lost; "
                 "PodDisruptionBudgets are not in the file"
             )
         return lines
