@@ -176,6 +176,11 @@ class Started:
         begun = np.minimum(wait + self.slots(seed)[first], ENDLESS) if len(first) else first
         return self._there.with_slots(np.concatenate([self.remaining(seed), begun]))
 
+    @property
+    def is_only_one(self) -> bool:
+        """Whether all seeds have the same times."""
+        return isinstance(self.services, tuple) and len({end for law in self.services for end in law.support()}) < 2
+
     def sure(self, seed: int) -> InService:
         """Return pods in service under every policy: not new, preemptible or deleted."""
         return self._sure.with_slots(self.remaining(seed))

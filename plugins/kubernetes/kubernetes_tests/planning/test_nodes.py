@@ -209,7 +209,7 @@ def test_no_pod_waits_today(tmp_path: Path) -> None:
         (("-g", "max wait <= 1", "--without", "n7"), "has no node n7 that is ready; did you mean n0"),
         (("-g", "max wait <= 1", "--without", "n0"), "no node is left"),
         (("-g", "max wait <= 1", "--without", "n0", "--add", "n0"), "give one of --add and --without"),
-        (("-g", "makespan <= 5min"), "no number of nodes like n0 meets 'makespan <= 5min': with 2 nodes more, one for each pod"),
+        (("-g", "makespan <= 5min"), "no number of nodes like n0 meets 'makespan <= 5min': with 2 more nodes, one for each pod"),
     ],
 )
 def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[Any, ...], problem: str) -> None:
