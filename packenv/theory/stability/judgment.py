@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from packenv.content.charts import Entry, RowChart, Rule, colours_for
+from packenv.content.charts import ChartRow, Guide, RowChart, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, form, numbers, table_of
@@ -19,7 +19,7 @@ from packenv.workloads.windows import Lasting
 from packenv.workloads.workload import Workload
 
 HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
-GUARANTEES = (Rule(1 / 2, "½"), Rule(2 / 3, "⅔"), Rule(1.0, "ρ*"))
+GUARANTEES = (Guide(1 / 2, "½"), Guide(2 / 3, "⅔"), Guide(1.0, "ρ*"))
 LEFT_OUT = ("guarantee",)
 """Columns that a narrow terminal does without, the first of them first."""
 
@@ -145,9 +145,12 @@ class Judgment(Judged):
 
     @property
     def needed(self) -> float | None:
-        """Slots of a run that decides every load, or None."""
-        open_loads = [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
-        return max((trial.slots * longer(trial.verdict) for trial in open_loads), default=None)
+        """Slots of a run that decides every load, or None if none is open or its queue is too short to tell."""
+        return max((trial.slots * times for trial in self._open_loads if (times := longer(trial.verdict)) > 1), default=None)
+
+    @property
+    def _open_loads(self) -> list[Evidence]:
+        return [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
 
     @property
     def needed_tasks(self) -> float | None:
@@ -167,8 +170,9 @@ class Judgment(Judged):
     def remarks(self) -> list[str]:
         """The lines of `notices` on this judgment."""
         where, remarks = f"{self.policy} on {self.workload}", []
-        if self.needed is not None:
-            remarks.append(f"{where}: some loads stay undecided, runs of about {self.needed:.2g} slots would decide")
+        if self._open_loads:
+            length = "longer runs" if self.needed is None else f"runs of about {self.needed:.2g} slots"
+            remarks.append(f"{where}: some loads stay undecided, {length} would decide")
             jobs = None if self.played is None else self.played.jobs
             if self.played is not None and isinstance(self.played.draw, Lasting):
                 remarks[-1] += "; more --seeds may do it too"
@@ -279,7 +283,7 @@ def supported(judgments: Sequence[Judgment]) -> list[Figure]:
 
 def _figure(name: str, judgments: Sequence[Judgment]) -> Figure:
     entries = [
-        Entry(judgment.policy, colour, judgment.low, judgment.high, text=f"{judgment.low:.3f} – {judgment.high:.3f}")
+        ChartRow(judgment.policy, colour, judgment.low, judgment.high, text=f"{judgment.low:.3f} – {judgment.high:.3f}")
         for judgment, colour in zip(judgments, colours_for([judgment.policy for judgment in judgments]), strict=True)
     ]
     text = "; ".join(f"{entry.label} supports {entry.low:.3f} to {entry.high:.3f}" for entry in entries)

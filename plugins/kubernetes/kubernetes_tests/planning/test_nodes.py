@@ -64,9 +64,7 @@ def test_pods_that_do_not_go_on_such_a_node_are_named(tmp_path: Path, capsys: py
         words = "-g", "max wait <= 60s", "--add", "n0", "--service", "fixed:600"
         main(["kubernetes", "plan", str(listed(tmp_path / "c.json", items)), *words])
     said = capsys.readouterr()
-    assert "the max wait is 600 s; team/gpu-1 does not go on such a node: --add with one of another kind" in (
-        said.out + said.err
-    )
+    assert "the max wait is 600 s; team/gpu-1 does not go on such a node: --add with one of another kind" in (said.out + said.err)
 
 
 def test_nodes_to_take_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
