@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,27 +29,24 @@ def tasks_of(path: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     names, allowed, queued, staying = as_resources(queue, [running[n] for n in np.flatnonzero(~moves)], cluster.traits)
     rules = np.zeros((len(running), len(names)))
     rules[moves], rules[~moves] = queued[len(waiting) :], staying
-    in_service = np.hstack([cluster.running_demand, rules * (allowed[cluster.node] > 0)]).tolist()
-    in_queue = np.hstack([cluster.demand, queued[: len(waiting)]]).tolist()
-
-    _, order, gang = side_by_side(cluster, [], [])
-    pods = zip(order.tolist(), gang.tolist(), strict=True) if len(order) else ((n, NO_GANG) for n in range(len(waiting)))
+    rules *= allowed[cluster.node] > 0
+    sizes = np.hstack([np.vstack([cluster.running_demand, cluster.demand]), np.vstack([rules, queued[: len(waiting)]])])
     tasks: list[dict[str, Any]] = [
-        {"task": pod.name, "size": size, "server": cluster.nodes[node]}
-        for pod, size, node in zip(running, in_service, cluster.node.tolist(), strict=True)
+        {"task": pod.name, "size": row} for pod, row in zip((*running, *waiting), sizes.tolist(), strict=True)
     ]
-    tasks += [
-        {"task": waiting[n].name, "size": in_queue[n]} | ({} if group == NO_GANG else {"gang": waiting[n].gang_name})
-        for n, group in pods
-    ]
+    for task, node in zip(tasks, cluster.node.tolist(), strict=False):
+        task["server"] = cluster.nodes[node]
     servers = Servers(np.hstack([cluster.capacity, allowed]), names=cluster.nodes)
     if (gpus := cluster.gpus) is not None:
-        shares = {pod.name: share for pod, share in zip(waiting, gpus.shares(waiting).tolist(), strict=True)}
-        held = gpus.held(running)
-        devices = {pod.name: bits for pod, bits in zip(running, gpus.taken.tolist(), strict=True) if bits}
-        shares |= {pod.name: share for pod, share in zip(running, held[:, SHARE].tolist(), strict=True)}
-        for task in tasks:
-            task["gpu"] = shares[task["task"]] / int(gpus.devices[:, WHOLE].max())
-            task |= {"devices": [devices[task["task"]].bit_length() - 1]} if task["task"] in devices else {}
-        servers = Servers(servers.capacity, gpus.devices, names=cluster.nodes)
-    return [task for task in tasks if any(task["size"])], {"servers": servers, "resources": (*cluster.resources, *names)}
+        servers = replace(servers, devices=gpus.devices)
+        shares = [*gpus.held(running)[:, SHARE].tolist(), *gpus.shares(waiting).tolist()]
+        for task, share, bits in zip(tasks, shares, [*gpus.taken.tolist(), *([0] * len(waiting))], strict=True):
+            task |= {"gpu": share / int(gpus.devices[:, WHOLE].max())} | ({"devices": [bits.bit_length() - 1]} if bits else {})
+
+    # Gangs stand together in the queue.
+    _, order, gang = side_by_side(cluster, [], [])
+    in_queue = [tasks[len(running) + n] for n in (order.tolist() if len(order) else range(len(waiting)))]
+    for task, n, group in zip(in_queue, order.tolist(), gang.tolist(), strict=False):
+        task |= {} if group == NO_GANG else {"gang": waiting[n].gang_name}
+    tasks = [task for task in (*tasks[: len(running)], *in_queue) if any(task["size"])]
+    return tasks, {"servers": servers, "resources": (*cluster.resources, *names)}

@@ -149,7 +149,7 @@ class _Nodes:
     def _nominated(self, n: int) -> int | None:
         """Return a pod's nominated node if pods preempted for it are ending there."""
         pod, running = self.cluster.waiting[n], self.cluster.running
-        if pod.nominated not in self.cluster.nodes:
+        if not pod.nominated or pod.nominated not in self.cluster.nodes:
             return None
         node = self.cluster.nodes.index(pod.nominated)
         ending = any(running[v].preempted and running[v].priority < pod.priority for v in self.on_node[node])
