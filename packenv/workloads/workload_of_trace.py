@@ -96,10 +96,8 @@ def workload_of_trace(
         servers = servers.and_kind(kind)
 
     # Where servers are nodes, a job on several of them is a gang.
-    several, spread = 0 if log is None else log.jobs_on_several_nodes(), False
-    if log is not None and several and reading.gangs is not False and (reading.gangs or any_number or len(servers) > 1):
-        recorded, spread = log.on_nodes(), True
-        log = recorded
+    recorded, of_nodes = on_nodes(recorded, any_number or len(servers) > 1, reading.gangs)
+    log = None if log is None else recorded
     jobs, dropped, t0 = recorded.jobs(slot, reading.speedup, sizes, reading.estimates)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
     jobs, servers = _with_devices(recorded, jobs, servers, reading.devices, source)
@@ -140,7 +138,6 @@ def workload_of_trace(
     # The remarks: omissions, durations for policies, and recorded waits unless tasks come faster.
     too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
     waits, began = None, None
-    of_nodes = [f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"] if several else []
     notes = (*recorded.notes, *of_nodes, *_not_modelled(recorded), *larger, *slurm_notes(recorded, spec))
     if on_machine and partitions:
         part = f"partition{'' if len(partitions) == 1 else 's'} {listed(partitions)}"
@@ -156,7 +153,7 @@ def workload_of_trace(
     of_log = Provenance(
         dict(dropped) | too_large | machines,
         1 - float(fits.mean()),
-        _share_of_work(jobs, ~fits),
+        _share_of_work(jobs, ~fits, servers),
         (*partitions,),
         slot_assumed=reading.slot_seconds is None and log is None,
         remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
@@ -168,6 +165,16 @@ def workload_of_trace(
         ),
     )
     return setting.recorded(of_log)
+
+
+def on_nodes(recorded: Trace, several_servers: bool, gangs: bool | None = None) -> tuple[Trace, list[str]]:
+    """Return the trace with gangs for jobs on several nodes, where servers are nodes, and a line."""
+    several = recorded.jobs_on_several_nodes()
+    if not several:
+        return recorded, []
+    spread = several_servers if gangs is None else gangs
+    line = f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"
+    return recorded.on_nodes() if spread else recorded, [line]
 
 
 def slurm_notes(recorded: Trace, servers: Any) -> list[str]:
@@ -256,11 +263,12 @@ def _fitting_example(recorded: Trace, sizes: Sizes | None) -> tuple[str, str]:
     return example_servers(recorded, usual_sizes(recorded, sizes)), ""
 
 
-def _share_of_work(jobs: Jobs, some: Bools) -> float:
-    """Return some tasks' (n,) largest share of amount × service."""
+def _share_of_work(jobs: Jobs, some: Bools, servers: Servers) -> float:
+    """Return some tasks' (n,) largest share of amount × service, over the resources of servers."""
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     total = work.sum(axis=0)
-    return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
+    counts = (total > 0) & servers.capacity.any(axis=0)
+    return float((work[some].sum(axis=0)[counts] / total[counts]).max(initial=0.0))
 
 
 def _left_out(jobs: Jobs, servers: Servers, fits: Bools, alone: Bools) -> dict[str, int]:

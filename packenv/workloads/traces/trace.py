@@ -217,21 +217,22 @@ class Trace:
         """Return the trace with a gang for each job on several nodes.
 
         A gang has a task for each node, with equal parts of the job's amounts. Whole amounts are split into whole ones: the first
-        tasks have one more. Jobs get numbers in a column `job`.
+        tasks have one more. Jobs get numbers in a column `job`. A job that is left out stays one row.
         """
         if self.nodes is None:
             return self
-        Memory(self.source).reserve(PER_TASK * int(self.nodes.sum()))
-        # A row for each node, with its part of the amounts.
-        row = np.repeat(np.arange(len(self)), self.nodes)
-        part = np.arange(len(row)) - (np.cumsum(self.nodes) - self.nodes)[row]
-        amount, nodes = np.nan_to_num(self.demand[row]), self.nodes[row][:, None].astype(np.float64)
+        of_job = np.where(self.kept()[0], self.nodes, 1)
+        Memory(self.source).reserve(PER_TASK * int(of_job.sum()))
+        # A row for each node of a kept job, with its part of the amounts.
+        row = np.repeat(np.arange(len(self)), of_job)
+        part = np.arange(len(row)) - (np.cumsum(of_job) - of_job)[row]
+        amount, nodes = np.nan_to_num(self.demand[row]), of_job[row][:, None].astype(np.float64)
         split = np.floor(amount / nodes) + (part[:, None] < amount % nodes)
         demand = np.where(amount % 1 == 0, split, amount / nodes)
         # Jobs on several nodes get a gang of their number.
         job = np.arange(len(self)) if self.job is None else self.job
         gang = self.others.get("gang", np.full(len(self), -1))
-        gang = np.where(gang >= 0, gang, np.where(self.nodes > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
+        gang = np.where(gang >= 0, gang, np.where(of_job > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
         # Repeat all columns.
         fields = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
         of_nodes = {
