@@ -61,7 +61,7 @@ class UnknownArgument(InputError):
 
     def __init__(self, name: str, known: Iterable[str], function: str = "workload") -> None:
         self.name, self.known, self.function = name, [*dict.fromkeys(known)], function
-        super().__init__(f"{function}() has no argument {name!r}{nearest(name, self.known)}")
+        super().__init__(f"{function}() has no argument {name!r}{nearest(name, self.known, alike=0.6)}")
 
     def __reduce__(self) -> Any:
         return UnknownArgument, (self.name, self.known, self.function)

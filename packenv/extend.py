@@ -15,9 +15,9 @@ results         `Showable`, `Answer`, `Table`, `Column`, `numbers`, `Styled`, `C
                 `GridChart`, `BinChart`, `Page`, `Section`; parts of charts: `Entry`, `Key`, `Line`, `Mark`,
                 `COLOURS`, `colours_for`
 texts           `counted`, `counted_by_reason`, `do_not_go`, `estimate`, `lasting`, `left_out_lines`, `listed`, `number`
-reading         within limits of size and memory: `reading`, `read_text`, `read_json`, `parse_json`, `lines_of`, `first_bytes`,
-                `read_number`, `read_whole`, `read_quantity`, `exact`, `finite_number`, `whole_number`, `excerpt`, `Memory`,
-                `MOST_BYTES`, `PER_BYTE`, `without_collection`, `is_of_kubectl`, `read_trace`, `Columns`,
+reading         within limits of size and memory: `reading`, `read_text`, `from_standard_input`, `read_json`, `parse_json`,
+                `lines_of`, `first_bytes`, `read_number`, `read_whole`, `read_quantity`, `exact`, `finite_number`, `whole_number`,
+                `excerpt`, `Memory`, `MOST_BYTES`, `PER_BYTE`, `without_collection`, `is_of_kubectl`, `read_trace`, `Columns`,
                 `resource_names`, `chosen_resources`, `Wanted`
 writing         `atomic_path`, `check_writable`, `write_json`
 laws            `Law`, `AtomicLaw`, `Empirical`, `Geometric`, `Uniform`, `parse_law`; in compiled code `Builder`, `Laws`, `draw`
@@ -143,6 +143,7 @@ if TYPE_CHECKING:
     from packenv.inputs.numbers import read_number as read_number
     from packenv.inputs.numbers import read_quantity as read_quantity
     from packenv.inputs.numbers import read_whole as read_whole
+    from packenv.inputs.text_files import from_standard_input as from_standard_input
     from packenv.inputs.text_files import lines_of as lines_of
     from packenv.inputs.text_files import read_text as read_text
     from packenv.inputs.text_files import reading as reading

@@ -29,6 +29,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: packenv.workload("paper/fig4b", intensty=0.5), "workload() has no argument 'intensty'; did you mean intensity"),
     (lambda: packenv.evaluate(TABLE, ["bf-j"], servers="1x8", slot_second=1), "evaluate() has no argument 'slot_second'"),
     (lambda: packenv.evaluate(NAMED, ["bf-j"], slotz=9), "evaluate() has no argument 'slotz'; did you mean slots"),
+    (lambda: packenv.evaluate(NAMED, ["bf-j"], nonsense=1), "evaluate() has no argument 'nonsense'; known: workload, policies"),
     (lambda: packenv.simulate(NAMED, "bf-j", slotz=9), "simulate() has no argument 'slotz'; did you mean slots"),
     (lambda: packenv.judge("paper/fig4b", "bf-j", taks=9), "judge() has no argument 'taks'; did you mean tasks"),
     (lambda: packenv.plan("paper/fig4b", goals="mean queue <= 9"), "plan() has no argument 'goals'; did you mean *goals"),

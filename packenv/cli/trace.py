@@ -15,7 +15,7 @@ from packenv.cli.options.workload import note_devices, note_servers
 from packenv.cli.outputs import Outputs, check_files, output_option, output_options, write_all
 from packenv.cli.tables import print_table, text_console
 from packenv.content.tables import Column, Table, numbers
-from packenv.content.text import NONE, counted_by_reason, left_out_lines, number
+from packenv.content.text import NONE, counted, counted_by_reason, left_out_lines, number
 from packenv.errors import ArgumentError, InputError, of_options
 from packenv.files import write_json
 from packenv.options.verbs import OF_ROWS, ConvertOptions, DescribeOptions, ProfileOptions, ReadOptions
@@ -176,7 +176,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
     console = text_console()
     tasks, submitted = statistics["kept_tasks"], statistics["submitted_tasks"]
     # Counts and notes.
-    counts = [f"{statistics['rows']:,} tasks"]
+    counts = [counted(statistics["rows"], "task")]
     if statistics["in_snapshot"]:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
     complete = statistics["kept"] == statistics["rows"]

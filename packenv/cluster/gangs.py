@@ -11,8 +11,8 @@ from __future__ import annotations
 from packenv.cluster.best_fit import best_server
 from packenv.cluster.devices import TAKEN, give_devices_back, has_devices, take_devices
 from packenv.cluster.in_service import place
-from packenv.cluster.queue.waiting import gang_size, in_gang
-from packenv.cluster.servers import first_server_for, touch
+from packenv.cluster.queue.waiting import gang_size, in_gang, new_count, new_task
+from packenv.cluster.servers import first_server_for, fits, server_count, touch
 from packenv.cluster.state import NONE, TASK, Cluster
 from packenv.compiled.decorators import apart, compiled
 from packenv.jobs import FIRST, TASKS
@@ -102,6 +102,23 @@ def change_room(c: Cluster, i: int, sign: int) -> None:
     if sign > 0 and has_devices(c):
         give_devices_back(c, i, task.held)
     touch(c, task.held)
+
+
+@apart
+def new_gang_fits(c: Cluster, first: int) -> bool:
+    """Return whether the gang from new task `first` on has room by first fit."""
+    size, held = gang_size(c, new_task(c, first)), 0
+    while held < size and first + held < new_count(c):
+        i, server = new_task(c, first + held), 0
+        while server < server_count(c) and not fits(c, i, server):
+            server += 1
+        if server == server_count(c):
+            break
+        hold_room(c, i, server)
+        held += 1
+    for n in range(first, first + held):
+        change_room(c, new_task(c, n), 1)
+    return held == size
 
 
 @apart

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from packenv.cluster.devices import accepts, device_room, has_devices, read_devices
 from packenv.cluster.events import allocate_place, collect_due, free_place, next_event
+from packenv.cluster.gangs import new_gang_fits
 from packenv.cluster.in_service import complete, put_off
 from packenv.cluster.locality import can_read
 from packenv.cluster.measures import elapse
 from packenv.cluster.queue.by_demand import demand_of
 from packenv.cluster.queue.by_type import find_box
-from packenv.cluster.queue.waiting import dequeue, enqueue, in_gang, new_count, new_task, order_new
+from packenv.cluster.queue.waiting import dequeue, enqueue, follows, in_gang, new_count, new_task, order_new
 from packenv.cluster.servers import free_of
 from packenv.cluster.sorted_keys import sort
 from packenv.cluster.state import NEVER, NONE, TASK, Cluster
@@ -210,16 +211,20 @@ def order_freed(c: Cluster) -> None:
 
 OTHER_REASONS = ("device", "kind", "several", "gang", "network", "policy")
 """Reasons besides the resources: devices whose sum is none of these, another kind of device, several things at once, room for a
-whole gang, links for reading data, and nothing: a server had room, but the policy did not start the task there."""
+whole gang, links for reading data, and nothing: there was room for the task or its gang, but the policy did not use it."""
 
 
 @apart
 def turn_away(c: Cluster) -> None:
     """Remove the new unstarted tasks, the only ones waiting."""
+    resources, reason = c.used.shape[1], 0
     for n in range(new_count(c)):
         i = new_task(c, n)
         if i != NONE:
-            reason = c.used.shape[1] + 3 if in_gang(c, i) else missing(c, i)
+            if not in_gang(c, i):
+                reason = missing(c, i)
+            elif not follows(c, i):  # the others of the gang have the reason of the first
+                reason = resources + (5 if new_gang_fits(c, n) else 3)
             c.measures.rejected[c.e, reason] += 1
             dequeue(c, i)
             free_place(c, i)

@@ -38,7 +38,9 @@ class EvaluateOptions:
     )
     by_size: bool = option(False, "Also show delays by task size: each of a few, or quartiles.")
     by: str | None = option(
-        None, "Also show delays by a trace's user, account, partition, …, or a table's class or tenant.", metavar="LABEL"
+        None,
+        "Also show delays by user, account, partition, … of a trace, class of a table or stream, or tenant.",
+        metavar="LABEL",
     )
     slowdown_bound: Seconds | None = option(
         None,

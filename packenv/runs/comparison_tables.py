@@ -81,13 +81,18 @@ def tables_of(comparison: Comparison) -> list[Table]:
         DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]
+    return [tables[0], *detail_tables(comparison, times), *tables[1:]]
+
+
+def detail_tables(comparison: Comparison, times: Times) -> list[Table]:
+    """Return the tables of rejected tasks, recorded waits and classes."""
     size = "size" if comparison.workload.D == 1 else "the largest share of the largest server that a task needs"
     by = {"by_size": (size, "size up to")} if comparison.options.by_size else {}
     by |= {} if comparison.options.by is None else {"by_label": (comparison.options.by, comparison.options.by)}
     classes = [
         classes_table(f"delays{times.in_unit} by {what}", key, heading, comparison, times) for key, (what, heading) in by.items()
     ]
-    return [tables[0], *rejected_table(comparison), *recorded_waits_table(comparison, times), *classes, *tables[1:]]
+    return [*rejected_table(comparison), *recorded_waits_table(comparison, times), *classes]
 
 
 def rejected_table(comparison: Comparison) -> list[Table]:

@@ -1,4 +1,4 @@
-"""Delays of runs by classes of tasks: their sizes, or labels such as users."""
+"""Delays of runs by classes of tasks: their sizes, labels such as users, or a stream's types."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from packenv.results.schedule_table import Schedule
 from packenv.runs.statistics import mean_and_half
 from packenv.units import UNIT
 from packenv.workloads.demand import scalar_size
+from packenv.workloads.laws import HyperExponential, Joint, Mixture
+from packenv.workloads.laws.law import AtomicLaw
+from packenv.workloads.sampling import rows_drawn
 from packenv.workloads.workload import Workload
 
 Ints = NDArray[np.int64]
@@ -26,6 +29,8 @@ MOST_LABELS = 12
 OTHERS = "all others"
 TENANTS = ("tenant", "user")
 """Labels of tables without texts: the numbers of the tasks' owners."""
+TYPES = "class"
+"""The label of a stream: the type of a task."""
 TIMES = {"recorded": "recorded", "mean_delay": "mean delay", "delay_p95": "p95", "delay_p999": "p99.9", "max_delay": "largest"}
 """Measures of a class, in slots, and the headings of their columns; `recorded` is the mean wait in the log."""
 
@@ -78,7 +83,7 @@ def by_label(workload: Workload, by_policy: Sequence[Sequence[Result]], by: str)
         for run in runs:
             assert run.schedule is not None
             jobs = workload.played_jobs(run.seed, len(run.schedule.start))
-            code, labels = labels_of(workload, jobs, by)
+            code, labels = labels_of(workload, jobs, by, run.seed)
             if not names:
                 tasks = np.bincount(code, jobs.leads, len(labels))
                 often = np.argsort(-tasks, kind="stable")
@@ -90,11 +95,18 @@ def by_label(workload: Workload, by_policy: Sequence[Sequence[Result]], by: str)
     return measured
 
 
-def labels_of(workload: Workload, jobs: Jobs, by: str) -> tuple[Ints, list[str]]:
+def labels_of(workload: Workload, jobs: Jobs, by: str, seed: int) -> tuple[Ints, list[str]]:
     """Return the number of each task's label (n,), and all labels.
 
     Raises InputError if the tasks have no labels `by`.
     """
+    if workload.jobs is None:
+        types = types_of(workload, jobs, seed)
+        if types is None:
+            raise ArgumentError(f"`by` {by}: {workload.name} is random without types of tasks: `by_size` has classes of sizes")
+        if by != TYPES:
+            raise ArgumentError(f"`by` {by}: {workload.name} is random: `by` {TYPES} has the types of its tasks")
+        return types
     records = workload.provenance.file_records
     labelled = None if records is None else records.labelled(by)
     if labelled is not None:
@@ -106,6 +118,40 @@ def labels_of(workload: Workload, jobs: Jobs, by: str) -> tuple[Ints, list[str]]
     if has:
         raise ArgumentError(f"`by` {by}: {workload.name} has no such labels; it has {listed(has)}")
     raise ArgumentError(f"`by` {by}: {workload.name} has no labels: name a column of your table, as in `columns` class=Queue")
+
+
+def types_of(workload: Workload, jobs: Jobs, seed: int) -> tuple[Ints, list[str]] | None:
+    """Return the number of each task's type in a stream (n,), and all types, or None without types.
+
+    They are the demand vectors, values or components of the law of sizes. If it has one, they are those of services. `jobs`:
+    the first rows with this seed.
+    """
+    source, rows = workload.source([seed], chunk=1), np.arange(len(jobs))
+    laws, stream, plan = source.laws, source.stream[0], source.laws.plan[0]
+    like = jobs.job if plan["alike"] and jobs.job is not None else rows
+    sizes = plan["vectors"] if isinstance(workload.sizes, Joint) else laws.size[0]
+    for law, *draw in (
+        (workload.sizes, sizes, stream["size_key"], like),
+        (workload.service, plan["service"], stream["service_key"], rows),
+    ):
+        types = _types_of(law)
+        if len(types) > 1:
+            return rows_drawn(laws, *draw), [f"{name} ({n})" if types.count(name) > 1 else name for n, name in enumerate(types)]
+    return None
+
+
+def _types_of(law: Any) -> list[str]:
+    """Return a name for each row of the law's table; none of other laws."""
+    match law:
+        case Joint(vectors=vectors):
+            return [":".join(f"{demand:.4g}" for demand in vector) for vector in vectors]
+        case Mixture(laws=laws, weights=weights):
+            return [repr(part) for part, weight in zip(laws, weights or (), strict=True) if weight > 0]
+        case HyperExponential(means=means, weights=weights):
+            return [f"mean {mean:.4g}" for mean, weight in zip(means, weights or (), strict=True) if weight > 0]
+        case AtomicLaw():
+            return [f"{value:.4g}" for value in law.atoms()[0]]
+    return []
 
 
 def _plain(names: Sequence[str], classes: Sequence[DelayClass]) -> Classes:

@@ -137,9 +137,8 @@ def planned(
         if options.backlog is not None and getattr(options, name):
             raise ArgumentError(f"`{name}` needs arrival times, and `backlog` has none: leave one out")
     if options.by is not None:
-        if workload.jobs is None:
-            raise ArgumentError(f"`by`: {workload.name} is random, and its tasks have no labels: `by_size` has classes of sizes")
-        labels_of(workload, workload.jobs, options.by)
+        jobs = workload.jobs_table(options.seed, 1) if workload.jobs is None else workload.jobs
+        labels_of(workload, jobs, options.by, options.seed)
     has_jobs = workload.jobs is not None and workload.jobs.job is not None
     if options.cutoff is not None and not (has_jobs and 0 < options.cutoff < math.inf):
         raise ArgumentError("`cutoff` must be a number of seconds above 0, and needs a table with a column job")

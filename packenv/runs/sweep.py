@@ -137,8 +137,11 @@ class Sweep(Showable):
             for value, part in zip(self.values, of_load, strict=True):
                 table.rows.extend([[row[0], number(value), *row[1:]] for row in part.rows if row[0] == name])
         measure = check_measure(self.measure)
-        drawn = [] if measure.table == QUEUE else [self._drawn_table(measure)]
-        return [table, *drawn]
+        others = [] if measure.table == QUEUE else [self._drawn_table(measure)]
+        for value, comparison in zip(self.values, self.comparisons, strict=True):
+            of_value = comparison_tables.detail_tables(comparison, common)
+            others += [replace(detail, title=f"{self.axis} {number(value)}: {detail.title}") for detail in of_value]
+        return [table, *others]
 
     def _drawn_table(self, measure: Measure) -> Table:
         """The measure of the figure, where the first table lacks it; times in slots."""

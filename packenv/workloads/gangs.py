@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, RowError
 from packenv.jobs import FIRST, TASKS, Jobs, gang_spans
 from packenv.workloads.demand import fitting
@@ -179,10 +180,10 @@ def jobs_that_come_together(jobs: Jobs, source: str) -> Ints:
 
 
 def gangs_in_words(gang: Ints) -> str:
-    """Count gangs: "12 of 2 to 16 tasks, 5 on average: 60 of 100 tasks"."""
+    """Count gangs: "12 gangs of 2 to 16 tasks, 5 on average (60 of 100 tasks)"."""
     sizes = gangs_of(gang)[:, TASKS]
     if not len(sizes):
-        return "none of several tasks"
+        return "no gang of several tasks"
     span = f"{sizes.min():,}" if sizes.min() == sizes.max() else f"{sizes.min():,} to {sizes.max():,}"
     mean = "" if sizes.min() == sizes.max() else f", {sizes.mean():.3g} on average"
-    return f"{len(sizes):,} of {span} tasks{mean}: {sizes.sum():,} of {len(gang):,} tasks"
+    return f"{counted(len(sizes), 'gang')} of {span} tasks{mean} ({sizes.sum():,} of {len(gang):,} tasks)"

@@ -7,6 +7,7 @@ the policy and the load never change a row. Only arrival times are sums, which t
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -143,6 +144,17 @@ def draw(laws: Laws, number: int, word: np.uint64) -> float:
         angle = 2.0 * math.pi * uniform(another(word))
         x = math.exp(node.a + node.b * math.sqrt(-2.0 * math.log(u)) * math.cos(angle))
     return x
+
+
+def rows_drawn(laws: Laws, number: int, key: int, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row of a mixture's or discrete law's table behind each draw.
+
+    index  (n,) places in the column with this key
+    """
+    node = laws.node[number]
+    words = inspect.unwrap(mix)(np.uint64(key) + index.astype(np.uint64) * GOLDEN)
+    weights = laws.table[node["first"] : node["first"] + node["count"], 0]
+    return np.searchsorted(weights, ((words >> S12) + 0.5) * 2.0**-52, side="right")
 
 
 @compiled

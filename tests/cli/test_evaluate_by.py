@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from packenv.runs.delay_classes import MOST_LABELS, OTHERS, delay_by_size
 from packenv.simulation import simulate
 from packenv.units import UNIT
 from packenv.workloads.find import workload
+from packenv.workloads.laws import Conditional, Constant, Discrete, Fixed, Geometric, HyperExponential, Joint, Mixture, Uniform
+from packenv.workloads.laws.arrivals import Batch, Poisson
 from tests.cli.evaluating import evaluate
 
 
@@ -166,11 +169,47 @@ def test_owners_of_drawn_tables() -> None:
     assert comparison.summaries[0]["by_label"]["0"]["interval"]["mean_delay"] > 0
 
 
+SHORT, LONG = Fixed(3), Fixed(50)
+STREAMS = [
+    # sizes, services, the type of each task by its size and service, and the names of the types
+    (Discrete([0.4, 0.6]), Geometric(5), lambda size, service: size > 0.5, ["0.4", "0.6"]),
+    (Joint([[0.3], [0.3]], [0.8, 0.2]), Conditional([SHORT, LONG]), lambda size, service: service > 10, ["0.3 (0)", "0.3 (1)"]),
+    (
+        Mixture([Uniform(0.1, 0.2), Uniform(0.9, 1), Uniform(0.3, 0.4)], [0.6, 0, 0.4]), Geometric(5),
+        lambda size, service: size > 0.25, ["Uniform(low=0.1, high=0.2)", "Uniform(low=0.3, high=0.4)"],
+    ),
+    (Uniform(0.1, 0.5), Mixture([SHORT, LONG]), lambda size, service: service > 10, ["Fixed(slots=3)", "Fixed(slots=50)"]),
+    (Constant(0.2), HyperExponential([1e-9, 1e6], [0.99, 0.01]), lambda size, service: service > 1, ["mean 1e-09", "mean 1e+06"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arrivals", [Poisson(), Batch(Discrete([1, 3])), Batch(Constant(2), gang=True)], ids=repr)
+@pytest.mark.parametrize(
+    ("sizes", "service", "type_of", "names"), STREAMS, ids=["sizes", "joint", "mixture", "services", "means"]
+)
+def test_types_of_a_stream(sizes: Any, service: Any, type_of: Any, names: list[str], arrivals: Any) -> None:
+    """Delays by type are those of the rows whose size or service only that type has."""
+    stream = packenv.Workload(sizes=sizes, service=service, servers=4, rate=0.3, arrivals=arrivals)
+    comparison = packenv.evaluate(stream, ["bf-js"], slots=2000, seeds=2, by="class")
+    for run, record in zip(comparison.all_runs, comparison.records, strict=True):
+        assert run.schedule is not None
+        jobs = stream.jobs_table(run.seed, len(run.schedule.start))
+        counted = (run.schedule.start >= 0) & (jobs.arrival >= run.warmup) & jobs.leads
+        types = np.asarray(type_of(jobs.amounts[:, 0], jobs.service), np.int64)
+        assert {*record["by_label"]} == {*names}
+        for n, name in enumerate(names):
+            delays = (run.schedule.start - jobs.arrival)[counted & (types == n)]
+            assert record["by_label"][name]["tasks"] == len(delays) > 0
+            assert record["by_label"][name]["mean_delay"] == pytest.approx(delays.mean())
+
+
 def test_labels_that_are_not_there(tmp_path: Path) -> None:
     path, _ = log_in("sacct", tmp_path)
     with pytest.raises(InputError, match=r"`by` queue: log.txt has no such labels; it has user, account, partition and tenant"):
         packenv.evaluate(path, ["fifo-ff"], servers="1x4", by="queue")
-    with pytest.raises(InputError, match="`by`: paper/fig4b is random, and its tasks have no labels"):
+    with pytest.raises(InputError, match="`by` class: paper/fig4b is random without types of tasks: `by_size` has"):
         packenv.evaluate("paper/fig4b", ["fifo-ff"], intensity=0.5, by="class")
+    with pytest.raises(InputError, match="`by` user: paper/fig3a is random: `by` class has the types of its tasks"):
+        packenv.evaluate("paper/fig3a", ["fifo-ff"], load=0.5, by="user")
     with pytest.raises(InputError, match="`by` class: custom has no labels: name a column of your table"):
         packenv.evaluate(packenv.Workload(jobs=packenv.Jobs.of([0], [1], [1]), servers=1), ["fifo-ff"], by="class")

@@ -67,7 +67,7 @@ def test_one_task_is_described(name: str, tmp_path: Path, capsys: pytest.Capture
     lines = ["arrival,size,service", "0,0.5,3"] if name == "a.csv" else samples.SWF[:6]
     path = samples.text(tmp_path / name, *lines)
     print_description(name, describe(read_trace(path)))
-    assert "1 tasks" in capsys.readouterr().out
+    assert "1 task," in capsys.readouterr().out
 
 
 def test_submissions_as_regular_as_a_clock_have_a_profile(tmp_path: Path) -> None:

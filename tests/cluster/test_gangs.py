@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +21,13 @@ from packenv.cluster import (
     Needs,
     behind,
     first_server_for,
+    in_gang,
+    next_in_queue,
     oldest,
     place,
+    room_of,
+    server_count,
+    size_of,
     start_best_fit,
     start_first_fit,
 )
@@ -167,6 +173,56 @@ def test_a_gang_is_lost_as_a_whole() -> None:
     workload = Workload(jobs=jobs, servers=2)
     lost = packenv.simulate(workload, "fifo-ff", reject=True)
     assert lost.rejected == {"size": 0, "gang": 2} and lost.started == 2
+
+
+class HoldsBack:
+    """Start single tasks by first fit, but no gang; count gangs whose tasks had room by first fit, and those that had none."""
+
+    def __init__(self) -> None:
+        self.tasks = {"gang": 0, "policy": 0}
+
+    def needs(self, setting: Setting) -> Needs:
+        return Needs(orders=BY_QUEUE | BY_INDEX, gangs=True, rejects=True)
+
+    def schedule(self, cluster: Cluster, state: object) -> None:
+        gangs = []
+        task = oldest(cluster)
+        while task != NONE:
+            following = behind(cluster, task)
+            if not in_gang(cluster, task):
+                start_first_fit(cluster, task)
+            else:
+                gangs.append([size_of(cluster, i) for i in chain(cluster, task, following)])
+            task = following
+        for sizes in gangs:
+            rooms = [room_of(cluster, server) for server in range(server_count(cluster))]
+            for size in sizes:
+                server = next((n for n, room in enumerate(rooms) if room >= size), None)
+                if server is None:
+                    self.tasks["gang"] += len(sizes)
+                    break
+                rooms[server] -= size
+            else:
+                self.tasks["policy"] += len(sizes)
+
+
+def chain(cluster: Cluster, task: int, end: int) -> Iterator[int]:
+    while task != end:
+        yield task
+        task = next_in_queue(cluster, task)
+
+
+@pytest.mark.parametrize("seed", seeds(3, 50))
+def test_a_gang_that_had_room_is_lost_by_the_policy(seed: int) -> None:
+    rng = random.Random(seed)
+    rows = [(slot, gang) for slot in range(60) for gang in range(2) for _ in range(rng.randint(1, 3))]
+    sizes, slots = [rng.uniform(0.2, 0.6) for _ in rows], [rng.randint(1, 6) for _ in rows]
+    gang = [2 * slot + number for slot, number in rows]
+    jobs = Jobs.of([slot for slot, _ in rows], sizes, slots, gang=[g if gang.count(g) > 1 else -1 for g in gang])
+    policy = HoldsBack()
+    lost = packenv.simulate(Workload(jobs=jobs, servers=3), policy, reject=True).rejected
+    assert lost is not None and min(policy.tasks.values()) > 0
+    assert {reason: lost.get(reason, 0) for reason in policy.tasks} == policy.tasks
 
 
 @pytest.mark.parametrize(

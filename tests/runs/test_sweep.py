@@ -53,6 +53,16 @@ def test_table_has_a_row_for_each_policy_and_load(sweep: Sweep) -> None:
     assert [column.heading for column in table.columns][:3] == ["policy", "intensity", "mean queue"]
 
 
+def test_tables_of_options_for_each_load() -> None:
+    options = {"slots": 2000, "by": "class", "by_size": True, "reject": True}
+    sweep = packenv.evaluate("paper/fig3a", ["bf-js"], load=[0.5, 0.9], **options)
+    alone = packenv.evaluate("paper/fig3a", ["bf-js"], load=0.9, **options)
+    titles = [table.title for table in alone.tables()[1:]]
+    assert len(titles) == 3
+    assert [table.title for table in sweep.tables()[1:]] == [f"load {load}: {title}" for load in (0.5, 0.9) for title in titles]
+    assert [table.rows for table in sweep.tables()[4:]] == [table.rows for table in alone.tables()[1:]]
+
+
 @pytest.mark.parametrize("measure", ["mean_queue", "mean_delay", "delay_p95"])
 def test_figure(sweep: Sweep, measure: str) -> None:
     (figure,) = sweep.charts(measure).figures

@@ -289,7 +289,7 @@ def print_workload(
     from packenv.workloads.gangs import gangs_in_words
     from packenv.workloads.in_service import begins_busy
 
-    tasks = f"{len(workload.jobs)} tasks{drawn}, " if workload.jobs is not None else ""
+    tasks = f"{counted(len(workload.jobs), 'task')}{drawn}, " if workload.jobs is not None else ""
     # How much arrives: all at once, in total, a backlog, or a rate.
     at_once = workload.jobs is not None and workload.jobs.arrival[-1] == 0
     if at_once:
@@ -308,9 +308,9 @@ def print_workload(
     )
     if workload.has_gangs and not begins_busy(workload):  # the notes of those name them
         sizes_text = (
-            "each job is one" if workload.jobs is None or workload.jobs.gang is None else gangs_in_words(workload.jobs.gang)
+            "each job is a gang" if workload.jobs is None or workload.jobs.gang is None else gangs_in_words(workload.jobs.gang)
         )
-        console.print(f"gangs, whose tasks start together: {sizes_text}", highlight=False)
+        console.print(f"{sizes_text}: the tasks of a gang start together", highlight=False)
     if workload.rho is not None and backlog is None:
         console.print(f"load {workload.load:g} of ρ* >= {workload.rho[0]:.5g} (and <= {workload.rho[1]:.5g}) tasks in service")
     for line in (*workload.provenance.notes, *left_out_lines(dropped)):

@@ -145,9 +145,12 @@ class Judgment(Judged):
 
     @property
     def needed(self) -> float | None:
-        """Slots of a run that decides every load, or None."""
-        open_loads = [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
-        return max((trial.slots * longer(trial.verdict) for trial in open_loads), default=None)
+        """Slots of a run that decides every load, or None if none is open or its queue is too short to tell."""
+        return max((trial.slots * times for trial in self._open_loads if (times := longer(trial.verdict)) > 1), default=None)
+
+    @property
+    def _open_loads(self) -> list[Evidence]:
+        return [trial for trial in self.evidence if trial.verdict.kind == UNDECIDED and self.low < trial.load < self.high]
 
     @property
     def needed_tasks(self) -> float | None:
@@ -167,8 +170,9 @@ class Judgment(Judged):
     def remarks(self) -> list[str]:
         """The lines of `notices` on this judgment."""
         where, remarks = f"{self.policy} on {self.workload}", []
-        if self.needed is not None:
-            remarks.append(f"{where}: some loads stay undecided, runs of about {self.needed:.2g} slots would decide")
+        if self._open_loads:
+            length = "longer runs" if self.needed is None else f"runs of about {self.needed:.2g} slots"
+            remarks.append(f"{where}: some loads stay undecided, {length} would decide")
             jobs = None if self.played is None else self.played.jobs
             if self.played is not None and isinstance(self.played.draw, Lasting):
                 remarks[-1] += "; more --seeds may do it too"

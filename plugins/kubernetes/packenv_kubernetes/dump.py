@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Workload
-from packenv.extend import ArgumentError, InputError, Provenance, Wanted, experimental, parse_law, resource_names
+from packenv.extend import (
+    ArgumentError,
+    InputError,
+    Provenance,
+    Wanted,
+    experimental,
+    from_standard_input,
+    parse_law,
+    resource_names,
+)
 from packenv_kubernetes.cluster import (
     ASKS_NOTHING,
     COMPLETED,
@@ -44,7 +53,7 @@ def read_cluster(path: str | Path, choice: Wanted = None, submitted: Submitted |
     `submitted`: pods to add. `choice`: names of the resources. Default: cpu, memory and the requested extended resources
     (nvidia.com/gpu). "all" takes all requested ones, and `pods`, the pods of a node. Raises InputError, naming file and object.
     """
-    where = Path(path)
+    where = Path(from_standard_input(path))
     nodes, pods, others, minimums, suspended = read_objects(where)
     pods, freed = without_placeholders(pods)
     times = [time for pod in pods for time in (pod.created, pod.started) if time is not None]
@@ -166,7 +175,9 @@ def _ignored(gpus: SharedGpus | None, nodes: Sequence[Node], pods: Sequence[Pod]
     counts = {"podAntiAffinity of running pods": sum("podAntiAffinity" in pod.unmodelled for pod in pods if pod.node)}
     of_one_gpu = OF_ONE_GPU if gpus is not None else (GPU_MEM, *OF_ONE_GPU)
     for name in of_one_gpu:
-        counts[f"pods whose {name} is to be of one GPU: a node's is one amount"] = sum(bool(pod.asks.get(name)) for pod in pods)
+        counts[f"pods whose {name} must be on one GPU: the GPUs of a node are one amount"] = sum(
+            bool(pod.asks.get(name)) for pod in pods
+        )
     if gpus is not None:
         shares = [pod for pod in pods if pod.asks.get(GPU_MEM)]
         several = f"pods whose {GPU_MEM} is to be of several GPUs: a node's is one amount"

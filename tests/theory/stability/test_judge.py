@@ -10,6 +10,7 @@ import pytest
 
 import packenv
 from packenv.errors import InputError
+from packenv.jobs import Jobs
 from packenv.policies.random_requirements.best_fit import BestFit, BestFitJobs
 from packenv.policies.random_requirements.virtual_queues import VQS, VQSBestFit
 from packenv.policy import guarantee_of
@@ -140,6 +141,14 @@ def test_a_table_too_short_says_how_long_it_would_have_to_be() -> None:
     assert found.high - found.low > 0.1
     assert found.needed is not None
     assert found.needed > table.arrival[-1]
+
+
+def test_runs_without_a_queue_tell_no_length() -> None:
+    """Undecided since they are shorter than a service, and nothing waits: no length follows."""
+    jobs = Jobs.of(range(0, 2000, 50), [0.01] * 40, [3000] * 40)
+    found = judge(packenv.Workload(jobs=jobs, servers=1, name="idle"), "bf-js")
+    assert found.needed is None and found.high - found.low > 0.1
+    assert found.remarks[0].startswith("bf-js on idle: some loads stay undecided, longer runs would decide")
 
 
 def test_a_long_table_is_judged() -> None:

@@ -47,7 +47,7 @@ def test_a_row_of_several_workers(tmp_path: Path) -> None:
     in_slots = text(tmp_path / "b.csv", "arrival,service,size,workers", "0,1,.5,2", "0,1,.5,1")
     assert gang_of(in_slots) == [0, 0, 1]
     assert gang_of(in_slots, gangs=False) is None
-    assert describe(read_trace(in_slots))["gangs"] == "1 of 2 tasks: 2 of 3 tasks"
+    assert describe(read_trace(in_slots))["gangs"] == "1 gang of 2 tasks (2 of 3 tasks)"
 
 
 def test_jobs_that_come_together(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from packenv.cli.main import main
+from packenv.inputs.text_files import standard_input
 from packenv_kubernetes.filters import Taint, Traits
 from packenv_kubernetes.objects import held_by
 
@@ -115,7 +118,7 @@ def test_a_gang_is_submitted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (record["pods"], record["not_modelled"], record["fits_nowhere"]) == ([], {}, ring)
     assert [(change["change"], change["pods"]) for change in record["changes"]] == [
         ("with 0.75 cores each, not 1 cores", ring),
-        ("with 1 node like n1 more", ring),
+        ("with 1 more node like n1", ring),
     ]
     assert "0 of 4 submitted pods start now, 4 are of gangs that cannot start as a whole." in capsys.readouterr().out
 
@@ -135,7 +138,7 @@ def test_a_nominated_pod(tmp_path: Path) -> None:
     ("name", "words", "starts", "lines"),
     [
         ("pod-twice", (), {"default/wait-b": 0}, ["left out: 2 pods that occur more than once", "1 pod runs at the start"]),
-        ("hami", (), {"default/w1": None, "default/w2": 0}, ["4 pods whose nvidia.com/gpumem is to be of one GPU"]),
+        ("hami", (), {"default/w1": None, "default/w2": 0}, ["4 pods whose nvidia.com/gpumem must be on one GPU"]),
         (
             "yunikorn-placeholders",
             (),
@@ -147,7 +150,7 @@ def test_a_nominated_pod(tmp_path: Path) -> None:
         ("two-documents", (), None, []),
         ("nested-lists", (), None, []),
         ("warning-first", (), None, []),
-        ("two-kinds", ("--add", "a", "--add", "2xb"), None, ["with 1 node like a more with 2 nodes like b more"]),
+        ("two-kinds", ("--add", "a", "--add", "2xb"), None, ["with 1 more node like a, with 2 more nodes like b"]),
     ],
 )
 def test_what_is_not_modelled_is_counted(
@@ -187,6 +190,15 @@ def test_pods_that_a_suspended_job_will_create(tmp_path: Path, capsys: pytest.Ca
         ask("when", "kueue-only-suspended", tmp_path / "out.json", *law)
     line = capsys.readouterr().err.strip()
     assert "not counted: suspended Job team/train of 4 pods" in line and "\n" not in line
+
+
+def test_a_cluster_on_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    standard_input.cache_clear()
+    piped = io.TextIOWrapper(io.BytesIO((CASES / "k8s-warning-first.json").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", piped)
+    main(["kubernetes", "when", "-", *HUNDRED, "--processes", "1", "--json", str(tmp_path / "out.json")])
+    standard_input.cache_clear()
+    assert [own["pod"] for own in json.loads((tmp_path / "out.json").read_text())] == ["default/q"]
 
 
 def test_a_plan_adds_one_kind(capsys: pytest.CaptureFixture[str]) -> None:

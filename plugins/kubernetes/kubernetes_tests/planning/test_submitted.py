@@ -91,7 +91,7 @@ def test_who_never_starts_for_them(tmp_path: Path) -> None:
         (
             [node("n"), FULL, node("small", "2"), node("cold", "4", spec={"unschedulable": True})],
             {"containers": [container(cpu="3")]},
-            [("request", "with 2 cores each, not 3 cores"), ("node", "with 1 node like n more")],
+            [("request", "with 2 cores each, not 3 cores"), ("node", "with 1 more node like n")],
         ),
         ([node("n")], {"containers": [container(cpu="1", gpu="1")]}, []),
     ],

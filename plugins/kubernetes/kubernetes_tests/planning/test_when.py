@@ -89,10 +89,10 @@ def test_with_a_node_more_and_without_one(tmp_path: Path, capsys: pytest.Capture
     file, out = cluster(tmp_path), tmp_path / "when.json"
     fixed = "--service", "fixed:600", "--slots", 10_000, "--draws", 9, "--json", out
     when(file, *fixed, "--add", "only")
-    assert "waiting pods with 1 node like only more, from now" in capsys.readouterr().out
+    assert "waiting pods with 1 more node like only, from now" in capsys.readouterr().out
     assert [record["median_s"] for record in json.loads(out.read_text())] == [0, 540]
     when(file, *fixed, "--add", "2xonly")
-    assert "waiting pods with 2 nodes like only more, from now" in capsys.readouterr().out
+    assert "waiting pods with 2 more nodes like only, from now" in capsys.readouterr().out
     assert [record["median_s"] for record in json.loads(out.read_text())] == [0, 0]
     with pytest.raises(SystemExit):
         when(file, *fixed, "--add", "0xonly")

@@ -89,10 +89,11 @@ cluster_file = click.argument("source", metavar="CLUSTER", type=INPUT)
 def kubernetes() -> None:
     """Ask about a Kubernetes cluster: when pods start, how many nodes it needs.
 
-    CLUSTER is a file that kubectl prints:
+    CLUSTER is a file that kubectl prints, or - for standard input:
 
     \b
     kubectl get nodes,pods -A -o json > cluster.json
+    kubectl get nodes,pods -A -o json | packenv kubernetes when -
     """
 
 

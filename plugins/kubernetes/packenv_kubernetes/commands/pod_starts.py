@@ -81,7 +81,7 @@ def _with_other_nodes(cluster: Cluster, add: Sequence[str], without: str | None)
     changes, notes = [], []
     kinds = [nodes_to_add(cluster, text) for text in add]
     for count, kind in kinds:
-        changes.append(f"with {counted(count, 'node')} like {kind.name} more")
+        changes.append(f"with {counted(count, 'more node')} like {kind.name}")
         notes.append(kind.note(cluster))
         cluster = changed(cluster, kind, count)
         notes += [stranded_line(cluster)] if cluster.stranded else []
@@ -91,7 +91,7 @@ def _with_other_nodes(cluster: Cluster, add: Sequence[str], without: str | None)
         changes.append(f"without {some(names)}")
         notes.append(queued_again(remaining))
         cluster = remaining
-    return cluster, "".join(f" {change}" for change in changes), notes
+    return cluster, f" {', '.join(changes)}" if changes else "", notes
 
 
 def start_title(pods: str, starts: Sequence[Sequence[StartInterval]], slots: int, seconds: float) -> str:

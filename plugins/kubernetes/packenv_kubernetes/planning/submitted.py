@@ -232,7 +232,7 @@ class SubmittedPods:
             if fewest is not None and (best is None or (fewest[0], sum(kind[0])) < best[:2]):
                 best = fewest[0], sum(kind[0]), node, fewest[1]
         if best is not None:
-            yield f"with {counted(best[0], 'node')} like {best[2].name} more", float(best[0]), best[3]
+            yield f"with {counted(best[0], 'more node')} like {best[2].name}", float(best[0]), best[3]
 
     def _grown(self, kind: NodeKind, start: Start, count: int) -> tuple[str, ...] | None:
         return start(changed(self.cluster, kind, count))
