@@ -111,7 +111,7 @@ def workload_of_trace(
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
 
     # The table of the tasks that fit, from the first of them on, and its name.
-    alone, fits = _which_fit(recorded, jobs, servers, sizes, any_number)
+    fits = _which_fit(recorded, jobs, servers, sizes, any_number)
     table = jobs if fits.all() else jobs.only(fits)
     if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots has its own slot 0
         table = replace(table, arrival=table.arrival - first)
@@ -136,7 +136,7 @@ def workload_of_trace(
         raise InputError(f"{recorded.where(row)}: {error.problem}") from None
 
     # The remarks: omissions, durations for policies, and recorded waits unless tasks come faster.
-    too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
+    too_large = {} if fits.all() else without_room(jobs, servers, fits)
     waits, began = None, None
     notes = (*recorded.notes, *of_nodes, *_not_modelled(recorded), *larger, *slurm_notes(recorded, spec))
     if on_machine and partitions:
@@ -242,8 +242,8 @@ def _with_devices(recorded: Trace, jobs: Jobs, servers: Servers, devices: bool |
     return jobs.with_kinds(servers.device_kinds), servers
 
 
-def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
-    """Mark the tasks (n,) that fit alone, and with their gang."""
+def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> Bools:
+    """Mark the tasks (n,) that fit, with their gang."""
     alone = fits = fitting(jobs, servers)
     if 2 * int(alone.sum()) < len(alone):
         raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
@@ -253,7 +253,7 @@ def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_
             row = int(np.argmin(fits))
             one_by_one = "--one-by-one (gangs=False) lets its tasks start one by one"
             raise ArgumentError(f"{recorded.where(row)}: {too_large_gang(jobs, servers, row)}; {one_by_one}")
-    return alone, fits
+    return fits
 
 
 def _fitting_example(recorded: Trace, sizes: Sizes | None) -> tuple[str, str]:
@@ -271,8 +271,9 @@ def _share_of_work(jobs: Jobs, some: Bools, servers: Servers) -> float:
     return float((work[some].sum(axis=0)[counts] / total[counts]).max(initial=0.0))
 
 
-def _left_out(jobs: Jobs, servers: Servers, fits: Bools, alone: Bools) -> dict[str, int]:
-    unknown = unknown_kinds(jobs, servers)
+def without_room(jobs: Jobs, servers: Servers, fits: Bools) -> dict[str, int]:
+    """Count the tasks (n,) that do not fit, by reason."""
+    unknown, alone = unknown_kinds(jobs, servers), fitting(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~alone & ~unknown).sum())}
     reasons[GANG_TOO_LARGE] = int((alone & ~fits).sum())
