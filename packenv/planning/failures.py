@@ -120,7 +120,8 @@ class FailurePlans(Showable):
         jobs = self.request.workload.jobs
         if jobs is None or not self.unfit:
             return lines
-        facts = {"unfit": f"{self.unfit:,} of {counted(len(jobs), 'task')}", "reasons": counted_by_reason(self.left_out), "these": self._these}
+        unfit = f"{self.unfit:,} of {counted(len(jobs), 'task')}"
+        facts = {"unfit": unfit, "reasons": counted_by_reason(self.left_out), "these": self._these}
         return [sentences(UNFIT, facts), *lines]
 
     @property

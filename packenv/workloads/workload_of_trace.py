@@ -87,9 +87,7 @@ def workload_of_trace(
     slot = recorded.slot_seconds if reading.slot_seconds is None else reading.slot_seconds
     example_of = partial(example_servers, recorded, sizes)
     resources_of_tasks = 1 if one_size(sizes) else len(recorded.resources)
-    servers = servers_for(
-        spec, resources_of_tasks, recorded.resources, sizes, example_of, partitions, tuple(recorded.uncounted)
-    )
+    servers = servers_for(spec, resources_of_tasks, recorded.resources, sizes, example_of, partitions, tuple(recorded.uncounted))
     machines = dict(servers.left_out)
     larger = () if log is None else _larger_than_the_machine(log.machine, servers, spec)
     if kind is not None:
@@ -161,7 +159,12 @@ def workload_of_trace(
         estimates=_estimates(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(
-            None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit, recorded.labels
+            None if rows is None else rows[fits],
+            recorded.ids,
+            began,
+            "s" if log is None else log.time_unit,
+            recorded.labels,
+            recorded.printable,
         ),
     )
     return setting.recorded(of_log)

@@ -5,7 +5,7 @@ PAPERS §1.1, "Trace to slots".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -100,6 +100,7 @@ class Trace:
     source: str = ""  # the file or folder that it was read from
     rows: Ints | None = None  # (n,) the row of the task in the file, from 1; None if a task has several rows
     ids: Any = None  # (rows of the file,) the number or name of each, an array or an Arrow column, if the file has such
+    printable: Mapping[str, str] = field(default_factory=dict)  # labels that the log lacks, and how to have them printed
     labels: dict[str, Any] = field(default_factory=dict)  # (rows of the file,) names of users etc., as `ids`
     time_unit: str = "s"  # of times in the file that are numbers, one of TIME_UNITS
     about: str = ""  # meaning of capacity 1, and omissions of the reader
@@ -201,7 +202,8 @@ class Trace:
     def of_partitions(self, names: Sequence[str]) -> Trace:
         """Return the trace with these partitions' tasks only, or raise InputError."""
         if self.partition is None:
-            raise ArgumentError(f"{self.source}: `partition` does not go with it: it has no partitions")
+            advice = self.printable.get("partition", "")
+            raise ArgumentError(f"{self.source}: `partition` does not go with it: it has no partitions", advice)
         known = np.unique(self.partition).tolist()
         for name in names:
             if name not in known:
