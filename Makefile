@@ -5,6 +5,9 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --n
 SOURCES := pyproject.toml constraints.txt
 PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 
+# The packages are installed without bytecode. Write it on import, or every process compiles torch again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install demo test test-all test-minutes test-pythons coverage campaign docs lint prose bench release clean
 .DEFAULT_GOAL := help
 

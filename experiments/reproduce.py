@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from experiments.finding import Claim, Finding, Settings, write_finding
-from packenv.cli.options.names import COUNT, Named
+from packenv.cli.options.names import COUNT, NameType
 from packenv.cli.options.of_fields import option, process_options, runs_in
 from packenv.cli.outputs import Outputs, output_options, picture_options
 from packenv.content.page import Image, Page, Section
@@ -57,7 +57,7 @@ GROUPS = {
     "price-figs": [name for name in FIGURES if name.startswith("price-")],
 }
 OF_TRACES, OF_LOGS = ("fig1", "fig5"), ("rlscheduler", "fgd", "fgd-departures")
-FIGURE = Named(lambda incomplete: [*FIGURES, *GROUPS], files=False)
+FIGURE = NameType(lambda incomplete: [*FIGURES, *GROUPS], files=False)
 LIMIT = 400
 """Table of a table above which the page leaves it to the CSV file."""
 

@@ -12,7 +12,7 @@ options         `option` makes a field of a dataclass an option, `takes` gives i
 commands        `INPUT`, `POLICY` and `WORKLOAD` are types of click's arguments. `Outputs`, `output_options`, `runs_in`,
                 `chosen_policies`, `workload_from`, `print_workload`, `begin_lines`, `print_notes`, `text_console`
 results         `Showable`, `Answer`, `Table`, `Column`, `numbers`, `Styled`, `Charts`, `Figure`, `LineChart`, `RowChart`,
-                `GridChart`, `BinChart`, `Page`, `Section`; parts of charts: `Entry`, `Key`, `Line`, `Mark`,
+                `GridChart`, `BinChart`, `Page`, `Section`; parts of charts: `ChartRow`, `Key`, `Line`, `Mark`,
                 `COLOURS`, `colours_for`
 texts           `counted`, `counted_by_reason`, `do_not_go`, `estimate`, `lasting`, `left_out_lines`, `listed`, `number`
 reading         within limits of size and memory: `reading`, `read_text`, `from_standard_input`, `read_json`, `parse_json`,
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from packenv.compiled.intrinsics import call_address as call_address
     from packenv.content.charts import COLOURS as COLOURS
     from packenv.content.charts import BinChart as BinChart
-    from packenv.content.charts import Entry as Entry
+    from packenv.content.charts import ChartRow as ChartRow
     from packenv.content.charts import GridChart as GridChart
     from packenv.content.charts import Key as Key
     from packenv.content.charts import Line as Line

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WIDEST = 110  # columns: longer lines are hard to read
 
 
-class Entry(NamedTuple):
+class ListedPolicy(NamedTuple):
     """A policy: name, description, parameters with defaults."""
 
     name: str
@@ -42,19 +42,19 @@ def listing() -> None:
     print_table(workloads_table())
 
 
-def policies() -> Iterator[Entry]:
+def policies() -> Iterator[ListedPolicy]:
     """Yield every registered policy, and each agent of packenv."""
     for name in [*CATALOGUE, *(name for name in registered() if name not in CATALOGUE and name not in OF_FILES)]:
         about, parameters = described(name)
-        yield Entry(name, about, ", ".join(f"{key}={value}" for key, value in parameters.items()))
-    yield Entry("replay:FILE", described("replay").about)
-    yield Entry("optimal:FILE", described("optimal").about)
-    yield Entry("agent:PATH", "An agent of your own, saved by `packenv train`.")
+        yield ListedPolicy(name, about, ", ".join(f"{key}={value}" for key, value in parameters.items()))
+    yield ListedPolicy("replay:FILE", described("replay").about)
+    yield ListedPolicy("optimal:FILE", described("optimal").about)
+    yield ListedPolicy("agent:PATH", "An agent of your own, saved by `packenv train`.")
     for name in pretrained_agents():
-        yield Entry(f"agent:{name}", summary_of(name))
+        yield ListedPolicy(f"agent:{name}", summary_of(name))
 
 
-def block(entry: Entry, longest: int, width: int) -> str:
+def block(entry: ListedPolicy, longest: int, width: int) -> str:
     """Return name and wrapped text side by side, parameters below."""
     indent = " " * (longest + 4)
     first = f"  {entry.name}".ljust(len(indent))

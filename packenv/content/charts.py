@@ -38,7 +38,7 @@ class Key(NamedTuple):
     filled: bool = True
 
 
-class Rule(NamedTuple):
+class Guide(NamedTuple):
     """A line across a chart at a value of one axis, with a text."""
 
     at: float
@@ -107,8 +107,8 @@ class LineChart:
     x_title: str
     y_title: str
     top: float
-    across: Sequence[Rule] = ()
-    up: Sequence[Rule] = ()
+    across: Sequence[Guide] = ()
+    up: Sequence[Guide] = ()
     layers: bool = False
     steps: bool = False
     whole: bool = False
@@ -169,7 +169,7 @@ class Mark(NamedTuple):
     filled: bool = True
 
 
-class Entry(NamedTuple):
+class ChartRow(NamedTuple):
     """A row: an interval with marks, or a heading without both."""
 
     label: str
@@ -196,10 +196,10 @@ class RowChart:
     direct: ClassVar[bool] = False
     alone: ClassVar[bool] = False
 
-    entries: Sequence[Entry]
+    entries: Sequence[ChartRow]
     x_title: str
     ends: tuple[float, float]
-    rules: Sequence[Rule] = ()
+    rules: Sequence[Guide] = ()
     log: bool = False
     bars: bool = False
     marks: Sequence[Key] = ()  # what the shapes mean
@@ -220,7 +220,7 @@ class RowChart:
         """Sentence on marks at the end of the axis, or empty."""
         return " Triangles lie beyond the axis." if self.beyond else ""
 
-    def placed(self, entry: Entry) -> list[Mark]:
+    def placed(self, entry: ChartRow) -> list[Mark]:
         """Return the marks of a row, moved into the axis."""
         last = self.ends[1]
         return [

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from packenv.content.page import Charts, Page
 from packenv.content.tables import Table, Tables, form
 from packenv.errors import InputError
 
 if TYPE_CHECKING:
+    from packenv.content.page import Charts, Page
     from packenv.report.pictures import Picture
 
 

@@ -43,7 +43,7 @@ def parse_columns(text: str | Mapping[str, str] | None) -> dict[str, str] | None
 
 
 @dataclass(frozen=True)
-class Setting:
+class SettingOptions:
     """Servers and arriving tasks. None if not given."""
 
     source: str | None = None
@@ -140,7 +140,7 @@ OF_READING = tuple(item.name for item in fields(Reading) if item.name not in ("s
 
 
 @dataclass(frozen=True)
-class WorkloadOptions(Reading, Setting):
+class WorkloadOptions(Reading, SettingOptions):
     """Options that choose the workload. None if not given."""
 
     racks: Count | None = option(None, "Servers per rack, for tables that record where data lie.", group="Data locality")

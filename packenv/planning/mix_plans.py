@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from packenv.content.charts import Rule
+from packenv.content.charts import Guide
 from packenv.content.page import Charts, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, numbers
@@ -125,7 +125,7 @@ class MixPlans(Showable):
 
     def charts(self) -> Charts:
         """Return charts of each goal's measure, or stability, against cost."""
-        rules = [Rule(float(self.bound.of_integers), f"any mix: {money(self.bound.of_integers)} at least")]
+        rules = [Guide(float(self.bound.of_integers), f"any mix: {money(self.bound.of_integers)} at least")]
         curves = [
             Curve(
                 plan.policy,

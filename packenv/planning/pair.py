@@ -224,7 +224,7 @@ class Pair(Showable):
 
 
 @dataclass(frozen=True)
-class Pairing:
+class PairedRuns:
     """The comparison behind `compare`: both sides on the same, doubling seeds."""
 
     pair: Pair
@@ -264,7 +264,7 @@ class Pairing:
         return [Run(side.workload, side.policy, seed, slots, options) for seed in of_side]
 
 
-def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **changes: Any) -> Pairing:
+def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **changes: Any) -> PairedRuns:
     """Return the comparison from `compare`'s arguments. Raises InputError."""
     margin, seeds, time = options.margin, options.seeds, options.time
     if not 0 <= margin < math.inf:
@@ -289,7 +289,7 @@ def pairing(workload: Any, first: Any, second: Any, options: CompareOptions, **c
     check_goals([goal], workloads[0])
     chance = [len(seeds_for(side_policy, side, range(2))) > 1 for side_policy, side in zip(policies, workloads, strict=True)]
     sides = [Side(*parts) for parts in zip(names, policies, workloads, chance, strict=True)]
-    return Pairing(Pair(sides[0], sides[1], goal, margin), seeds, options.slots, time)
+    return PairedRuns(Pair(sides[0], sides[1], goal, margin), seeds, options.slots, time)
 
 
 @takes(CompareOptions)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from packenv.api import simulate
-from packenv.content.charts import MARKERS, Entry, Line, LineChart, Mark, Point, RowChart, Rule, colours_for
+from packenv.content.charts import MARKERS, ChartRow, Guide, Line, LineChart, Mark, Point, RowChart, colours_for
 from packenv.content.page import Figure, Section
 from packenv.content.text import counted, number
 from packenv.planning.goals import Goal
@@ -33,7 +33,7 @@ class Curve(NamedTuple):
 
 
 def goal_figures(
-    request: PlanRequest, curves: Sequence[Curve], axis: str, up: Sequence[Rule], best: bool = False, note: str = ""
+    request: PlanRequest, curves: Sequence[Curve], axis: str, up: Sequence[Guide], best: bool = False, note: str = ""
 ) -> list[Figure]:
     """Return a figure of each goal's measure, with a line for each policy.
 
@@ -60,7 +60,7 @@ def goal_figures(
         most = max(largest, limit) if goal.measure == "utilisation" or limit == 0 else min(largest, ABOVE / 1.08 * limit)
         title = f"{goal.title} ({unit.strip()})" if unit else goal.title
         top = max(1.08 * most, 1.25 * limit) or 1.0
-        chart = LineChart(lines, axis, title, top, [Rule(limit, goal.text)], up, whole=not best, steps=best)
+        chart = LineChart(lines, axis, title, top, [Guide(limit, goal.text)], up, whole=not best, steps=best)
         finding = f"{_findings(curves, n)}. Filled marks meet all goals.{note}"
         figures.append(Figure(f"{goal.title} against {'the number of ' if not best else ''}{axis}", finding, chart))
     return figures
@@ -70,10 +70,10 @@ def _findings(curves: Sequence[Curve], n: int) -> str:
     return "; ".join(f"{curve.policy}: {curve.findings[n]}" for curve in curves)
 
 
-def _stable(curves: Sequence[Curve], colours: Sequence[str], axis: str, up: Sequence[Rule], note: str) -> Figure:
+def _stable(curves: Sequence[Curve], colours: Sequence[str], axis: str, up: Sequence[Guide], note: str) -> Figure:
     places = [*(rule.at for rule in up), *(at for curve in curves for at, _ in curve.trials)]
     entries = [
-        Entry(curve.policy, colour, marks=[Mark(at, filled=trial.stable) for at, trial in curve.trials], text=curve.answer)
+        ChartRow(curve.policy, colour, marks=[Mark(at, filled=trial.stable) for at, trial in curve.trials], text=curve.answer)
         for curve, colour in zip(curves, colours, strict=True)
     ]
     chart = RowChart(entries, axis, (min(places) - 0.5, max(places) + 0.5), up)

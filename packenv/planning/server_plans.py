@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from packenv.content.charts import Rule
+from packenv.content.charts import Guide
 from packenv.content.page import Charts, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Table, form, numbers
@@ -272,7 +272,7 @@ class ServerPlans(Showable):
     def charts(self) -> Charts:
         """Return charts of each goal's measure, or stability, against servers."""
         least = self._least if self.request.there or not self._least else f"{self.bound.servers:,}"
-        rules = [Rule(self.bound.servers, f"any {self.bound.scope}: {least} at least")] if least else []
+        rules = [Guide(self.bound.servers, f"any {self.bound.scope}: {least} at least")] if least else []
         curves = [
             Curve(plan.policy, f"{plan.servers:,}", [(trial.servers, trial) for trial in plan.trials], self._findings(plan))
             for plan in self.plans.values()

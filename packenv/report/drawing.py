@@ -20,7 +20,7 @@ from packenv.content.charts import (
     PHONE_WIDTH,
     BinChart,
     Chart,
-    Entry,
+    ChartRow,
     GridChart,
     Line,
     LineChart,
@@ -134,7 +134,7 @@ def _rows(chart: RowChart, axes: Any, narrow: bool) -> None:
     _finish(axes, "x", chart.x_title, "")
 
 
-def _name_row(axes: Any, row: int, entry: Entry, narrow: bool) -> None:
+def _name_row(axes: Any, row: int, entry: ChartRow, narrow: bool) -> None:
     """Write the name left and the number right, or above on a phone."""
     where = {"xycoords": axes.get_yaxis_transform(), "va": "center"}
     above = 0 if entry.is_heading else 12

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from packenv.jobs import Jobs
 from packenv.results.job_times import eligible_slots, job_numbers
-from packenv.results.occupancy import InService, in_service
+from packenv.results.occupancy import Occupation, in_service
 from packenv.results.schedule_table import Schedule
 from packenv.workloads.network import ANY, NODE, RACK, Network
 from packenv.workloads.workload import Workload
@@ -104,7 +104,7 @@ def idle_slots(jobs: Jobs, schedule: Schedule, eligible: Ints, capacity: Ints, n
     return idle
 
 
-def time_with_room(held: InService, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
+def time_with_room(held: Occupation, demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
     """Return slots, and numbers of earlier ones with room (after scheduling)."""
     last = int(held.end.max(initial=0)) + 1
     # Changes of each server's use, in order of time.

@@ -16,7 +16,7 @@ from packenv.workloads.network import Network
 Ints = NDArray[np.int64]
 
 
-class InService(NamedTuple):
+class Occupation(NamedTuple):
     """k demands, each on one server for some slots."""
 
     server: Ints  # (k,)
@@ -25,15 +25,15 @@ class InService(NamedTuple):
     demand: Ints  # (k, D) units
 
 
-def in_service(jobs: Jobs, schedule: Schedule, network: Network | None) -> InService:
+def in_service(jobs: Jobs, schedule: Schedule, network: Network | None) -> Occupation:
     """Return demands of started rows, network reads included."""
     rows = np.flatnonzero(schedule.start >= 0)
-    tasks = InService(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
+    tasks = Occupation(schedule.server[rows].astype(np.int64), schedule.start[rows], schedule.end[rows], jobs.demand[rows])
     if schedule.source is None or network is None:
         return tasks
     reading, serving = network.units(jobs.resources)
     reads = rows[schedule.source[rows] >= 0]
-    return InService(
+    return Occupation(
         np.concatenate([tasks.server, schedule.server[reads], schedule.source[reads]]),
         np.concatenate([tasks.start, schedule.start[reads], schedule.start[reads]]),
         np.concatenate([tasks.end, schedule.end[reads], schedule.end[reads]]),

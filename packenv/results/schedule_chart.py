@@ -16,7 +16,7 @@ from packenv.content.text import Clock, clock_for, counted
 from packenv.errors import InputError
 from packenv.jobs import GPU, HOW_MANY, Jobs
 from packenv.results.job_times import cut, eligible_slots
-from packenv.results.occupancy import InService, in_service
+from packenv.results.occupancy import Occupation, in_service
 from packenv.results.result import Result
 from packenv.results.schedule_table import Schedule
 from packenv.workloads.workload import Workload
@@ -35,7 +35,7 @@ class RunView(NamedTuple):
     jobs: Jobs
     schedule: Schedule
     eligible: Ints  # (n,) slot from which the task waits; -1 if never
-    served: InService
+    served: Occupation
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def leaderboard(
         return board.judged(place, run_log) if options.judge else board
 
 
-def entries_of(workloads: Iterable[Any], named: Sequence[str], options: LeaderboardOptions) -> list[Entry]:
+def entries_of(workloads: Iterable[Any], named: Sequence[str], options: LeaderboardOptions) -> list[Entrant]:
     """Return the entries: in each contest the reference, then the policies.
 
     Named policies compete everywhere. Unnamed agents compete at home, or everywhere in a matrix. Without a reference mean
@@ -91,11 +91,11 @@ def entries_of(workloads: Iterable[Any], named: Sequence[str], options: Leaderbo
         usual = [] if named else [*(JOB_POLICIES if contest.of_jobs else DEFAULT_POLICIES), *shipped_agents()]
         first = Ranking(contest, (), reference).divisor
         policies = dict.fromkeys([*([] if first == BEST else [first]), *named, *usual])
-        entries += [Entry(contest, name) for name in policies if options.matrix or name not in usual or at_home(name, contest)]
+        entries += [Entrant(contest, name) for name in policies if options.matrix or name not in usual or at_home(name, contest)]
     return entries
 
 
-def play(entries: Sequence[Entry], options: LeaderboardOptions, place: RunOptions, log: RunLog) -> Leaderboard:
+def play(entries: Sequence[Entrant], options: LeaderboardOptions, place: RunOptions, log: RunLog) -> Leaderboard:
     """Make the runs missing in the log, return the rankings in order.
 
     A deterministic policy runs once on a given table. An entry whose workload its policy refuses has the reason, and others
@@ -126,7 +126,7 @@ def play(entries: Sequence[Entry], options: LeaderboardOptions, place: RunOption
     return Leaderboard(tuple(ranking.with_bounds() for ranking in rankings.values()), options.reference)
 
 
-def runs_of_entry(entry: Entry, options: LeaderboardOptions) -> list[Run]:
+def runs_of_entry(entry: Entrant, options: LeaderboardOptions) -> list[Run]:
     """Return a run for each seed, or one if nothing depends on it."""
     contest, policy = entry
     try:
@@ -167,7 +167,7 @@ def problem_of(run: Run) -> str | None:
     return None
 
 
-class Entry(NamedTuple):
+class Entrant(NamedTuple):
     """A policy on a workload of the leaderboard."""
 
     contest: Contest

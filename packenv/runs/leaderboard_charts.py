@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from packenv.content.charts import GREY, Entry, GridChart, Key, Mark, RowChart, Rule, Square, colours_for
+from packenv.content.charts import GREY, ChartRow, GridChart, Guide, Key, Mark, RowChart, Square, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.text import NONE, number
 from packenv.results.stability import UNDECIDED, UNSTABLE
@@ -138,7 +138,7 @@ def _figure(group: Group, colours: dict[str, str]) -> list[Figure]:
         scores = [score for score in in_contest if score is not None and score.ratio.mean]
         if not scores:
             continue
-        entries += [Entry(heading), *(_entry(score, colours[score.policy]) for score in scores)]
+        entries += [ChartRow(heading), *(_entry(score, colours[score.policy]) for score in scores)]
         least = min(scores, key=lambda score: (score.ratio.mean or 0.0, score.policy))
         where, against = f"at {ranking.contest.at} " if ranking.contest.at else "", ranking.reference_for(measure)
         sentences.append(f"{where}{least.policy} has {number(least.ratio.mean)} times the {measure.heading} of {against}")
@@ -146,7 +146,7 @@ def _figure(group: Group, colours: dict[str, str]) -> list[Figure]:
     multiple = "as a multiple of the best policy's" if to == BEST else f"as a multiple of {to}'s"
     title = multiple if group.of_jobs else f"{group.contests[0].measures[0].heading}, {multiple}"
     marks = () if group.to_the_end else MARKS
-    chart = RowChart(entries, title, _limits(group), [Rule(1.0, "best" if to == BEST else to)], log=True, marks=marks)
+    chart = RowChart(entries, title, _limits(group), [Guide(1.0, "best" if to == BEST else to)], log=True, marks=marks)
     if group.of_jobs:
         for heading, (mean, ratio) in zip(group.headings, group.bounds(), strict=False):
             if mean.mean:
@@ -162,7 +162,7 @@ def _limits(group: Group) -> tuple[float, float]:
     return min(ratios) / MARGIN, max(ratios) * MARGIN
 
 
-def _entry(score: Score, colour: str) -> Entry:
+def _entry(score: Score, colour: str) -> ChartRow:
     assert score.ratio.mean is not None
     mark = Mark(score.ratio.mean, SHAPES.get(score.kind, "o"), score.kind != UNDECIDED)
-    return Entry(score.policy, colour, score.ratio.low, score.ratio.high, [mark], str(score.ratio))
+    return ChartRow(score.policy, colour, score.ratio.low, score.ratio.high, [mark], str(score.ratio))

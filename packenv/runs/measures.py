@@ -87,7 +87,7 @@ def same_jobs(workload: Workload, by_policy: Sequence[Sequence[Result]], cutoff:
     return [SameJobs(workload, [runs[min(n, len(runs) - 1)] for runs in by_policy], cutoff) for n in seeds]
 
 
-class WholeJobs(NamedTuple):
+class JobsRun(NamedTuple):
     """A run whose tasks make jobs, with its workload and schedule."""
 
     run: Result
@@ -189,7 +189,7 @@ def _of_schedule(
     key: str,
     heading: str,
     better: str,
-    value_of: Callable[[WholeJobs, SameJobs], float | None],
+    value_of: Callable[[JobsRun, SameJobs], float | None],
     table: str = JOBS,
     unit: str = SHARE,
     **more: Any,
@@ -202,7 +202,7 @@ def _of_schedule(
     def of_run(run: Result, same: SameJobs) -> float | None:
         if run.jobs is None or run.schedule is None or same.played.jobs is None:
             return None
-        return value_of(WholeJobs(run, same.played, same.played.jobs, run.jobs, run.schedule), same)
+        return value_of(JobsRun(run, same.played, same.played.jobs, run.jobs, run.schedule), same)
 
     return Measure(key, heading, unit, better, of_run, table, every=True, **more)
 
@@ -213,7 +213,7 @@ def _of_class(name: str, percent: int, spare: int) -> Measure:
     Covers jobs that ended. None without any.
     """
 
-    def value_of(jobs: WholeJobs, same: SameJobs) -> float | None:
+    def value_of(jobs: JobsRun, same: SameJobs) -> float | None:
         if same.cutoff is None:
             return None
         is_long = mean_durations(jobs.jobs) > same.cutoff / (jobs.workload.slot_seconds or 1.0)
@@ -233,29 +233,29 @@ def _mean(slots: NDArray[np.int64]) -> float | None:
     return float(slots.mean()) if len(slots) else None
 
 
-def _fragmentation(jobs: WholeJobs, same: SameJobs) -> float:
+def _fragmentation(jobs: JobsRun, same: SameJobs) -> float:
     return occupancy(jobs.jobs, jobs.cut, jobs.workload.servers.units, jobs.workload.network).fragmentation
 
 
-def _over_allocation(jobs: WholeJobs, same: SameJobs) -> float:
+def _over_allocation(jobs: JobsRun, same: SameJobs) -> float:
     return float(most_allocated(jobs.jobs, jobs.cut, jobs.workload.servers.units, jobs.workload.network).max())
 
 
-def _unfairness(jobs: WholeJobs, same: SameJobs) -> float:
+def _unfairness(jobs: JobsRun, same: SameJobs) -> float:
     return unfairness(jobs.jobs, jobs.cut, jobs.workload.servers.units)
 
 
-def _efficiency(jobs: WholeJobs, same: SameJobs) -> float | None:
+def _efficiency(jobs: JobsRun, same: SameJobs) -> float | None:
     when, share = efficiency(jobs.jobs, jobs.times)
     return None if jobs.run.stopped else float(np.diff(share, prepend=0.0) @ (same.last - when) / same.last)
 
 
-def _progress_variance(jobs: WholeJobs, same: SameJobs) -> float | None:
+def _progress_variance(jobs: JobsRun, same: SameJobs) -> float | None:
     moments = np.linspace(0, same.last, MOMENTS, endpoint=False).astype(np.int64)
     return None if jobs.run.stopped else float(progress(jobs.jobs, jobs.schedule, moments).var(axis=1).mean())
 
 
-def _slowed(jobs: WholeJobs, same: SameJobs) -> float | None:
+def _slowed(jobs: JobsRun, same: SameJobs) -> float | None:
     """Return the share of slowed jobs.
 
     None for the first policy, and if no job ended under both.

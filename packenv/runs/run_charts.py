@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packenv.content.charts import COLOURS, GREY, Entry, Key, Line, LineChart, Mark, RowChart, Rule, colours_for
+from packenv.content.charts import COLOURS, GREY, ChartRow, Guide, Key, Line, LineChart, Mark, RowChart, colours_for
 from packenv.content.page import Charts, Figure, Image
 from packenv.content.text import Clock, clock_for, counted, estimate, listed, number
 from packenv.policies.gpus.fragmentation import REASONS, fragmentation_over_time, has_fragmentation
@@ -121,7 +121,7 @@ def queue_over_time(by_policy: Sequence[Sequence[Result]], workload: Workload, b
     if not lines:
         return []
     top = max(_highest(lines), 1.2 * bound)
-    across = [Rule(bound, SHOWN_AS)] if bound > 0 else []
+    across = [Guide(bound, SHOWN_AS)] if bound > 0 else []
     banded = any(line.low is not None for line in lines)
     y_title = "waiting tasks: mean, and middle half of seeds" if banded else "waiting tasks"
     chart = LineChart(lines, "slot" if clock.unit == "slots" else clock.unit, y_title, top, across)
@@ -152,7 +152,7 @@ def mean_queues(summaries: Sequence[Record]) -> list[Figure]:
         if mean is not None:
             low, high = (None, None) if half is None else (max(mean - half, 0.0), mean + half)
             mark = Mark(mean, filled=summary["verdict"] != UNSTABLE)
-            entries.append(Entry(summary["policy"], colour, low, high, [mark], estimate(mean, half)))
+            entries.append(ChartRow(summary["policy"], colour, low, high, [mark], estimate(mean, half)))
     text = "; ".join(f"{entry.label} {entry.text}" for entry in entries)
     hollow = " Hollow: unstable, so the mean depends on the length of the runs." if len(stable) < len(measured) else ""
     chart = RowChart(entries, "mean queue (tasks)", (0.0, 1.08 * top or 1.0))
@@ -166,7 +166,7 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
     """
     slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
     clock = clock_for(slowest, workload.shown_slot)
-    entries: list[Entry] = []
+    entries: list[ChartRow] = []
     for runs, colour in zip(by_policy, colours_for([runs[0].policy for runs in by_policy]), strict=True):
         diverges = any(run.verdict.kind == UNSTABLE for run in runs)
         marks = [
@@ -176,7 +176,7 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
         ]
         if marks:
             text = " / ".join(number(mark.value) for mark in marks)
-            entries.append(Entry(runs[0].policy, colour, marks[0].value, marks[-1].value, marks, text))
+            entries.append(ChartRow(runs[0].policy, colour, marks[0].value, marks[-1].value, marks, text))
     if not entries:
         return []
     values = [mark.value for entry in entries for mark in entry.marks]
@@ -255,7 +255,7 @@ def use_charts(workload: Workload, runs: Sequence[Result], bound: int, title: st
     first, every = int(workload.jobs.arrival[0]), [_occupancy(run, workload) for run in runs]
     ends = [int(use.slot[-1]) - first for use in every]
     names = [f"{run.policy}: {end:,} slots" for run, end in zip(runs, ends, strict=True)]
-    up = Rule(bound, f"no schedule is shorter: {bound:,} slots")
+    up = Guide(bound, f"no schedule is shorter: {bound:,} slots")
     figures = []
     for r, resource in enumerate(workload.resource_names):
         lines = []

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.charts import COLOURS, GREY, Line, LineChart, Rule
+from packenv.content.charts import COLOURS, GREY, Guide, Line, LineChart
 from packenv.content.page import Charts, Figure
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, numbers
@@ -129,7 +129,7 @@ class LogVerdict(Showable):
         known = math.isfinite(level)
         most = max(1.1 * high, min(1.05 * level, 4 * high) if known else 0.0)
         law = Line("queues at the edge of stability", GREY, [0.0, *edge.levels, most], [0.0, *SHARES, 1.0])
-        rules = [Rule(low, "stable below"), Rule(high, "unstable above"), *[Rule(min(level, most), "this log")][: int(known)]]
+        rules = [Guide(low, "stable below"), Guide(high, "unstable above"), *[Guide(min(level, most), "this log")][: int(known)]]
         axis = "mean queue of the second half, in units of σ√T"
         return Charts(self.title, [
             Figure("The queue over time", self.title, LineChart(queue, "seconds", "tasks", top)),

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packenv.content.page import Charts
 from packenv.content.showable import Showable
 from packenv.content.tables import form
 from packenv.content.text import counted_by_reason
@@ -39,6 +38,7 @@ from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.windows import Windows, spread, spread_draw
 
 if TYPE_CHECKING:  # the compiler, which takes half a second to load, is needed only where rows are drawn
+    from packenv.content.page import Charts
     from packenv.workloads.source import Source
 
 Floats = NDArray[np.float64]

@@ -88,7 +88,7 @@ def test_as_it_stands(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 TABLES = {
     "slots.csv": ["arrival,size,service", *[f"{n // 2},0.{1 + n % 9},{3 + n % 7}" for n in range(40)]],
-    "jobs.csv": ["arrival,size,service,job,tenant", *[f"{n},0.{1 + n % 9},{3 + n % 7},{n // 4},{n % 3}" for n in range(40)]],
+    "jobs.csv": ["arrival,size,service,job,tenant", *[f"{n},0.{1 + n % 9},{3 + n % 7},{n // 4},{n // 4 % 3}" for n in range(40)]],
     "workflow.csv": samples.WORKFLOW,
     "log.swf": samples.SWF,
     "jobs.tr": samples.JOB_LINES,

@@ -34,6 +34,10 @@ def test_a_policy_is_compiled_once_whatever_else_is_loaded(name: str, tmp_path: 
     assert [each for each in found if each.startswith(tuple(f"packenv.{room}." for room in NO_PART))] == []
 
 
+def test_an_edited_picture_compiles_nothing(tmp_path: Path) -> None:
+    assert "packenv.content.charts" not in sources_of(["packenv.policies.random_requirements.best_fit"], tmp_path)
+
+
 def test_what_functions_import_counts_for_logs_of_runs(tmp_path: Path) -> None:
     """What a run did may depend on it: `Workload` reads a table by `packenv.workloads.traces`."""
     now, later = (sources_of(["packenv.workloads.workload"], tmp_path, loaded) for loaded in (True, False))

@@ -11,12 +11,10 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 import packenv
 from packenv import InputError
+from packenv.catalogue import CATALOGUE
 from packenv.envs.core.state import REASONS
 from packenv.envs.options import Warm
 from packenv.envs.policy_agents.agent import PolicyAgent
-from packenv.policies import gpus
-from packenv.policy import find_policy, needs_of, registered
-from packenv.simulation import setting_of
 from packenv.workloads.named.analytics import analytics
 from tests.cluster.user_policies import Hold, HoldInPython, runs
 from tests.envs.grid import KINDS
@@ -94,12 +92,7 @@ def test_the_comparison_can_fail() -> None:
         equal("Placement", {}, "fifo-ff", packenv.workload("paper/fig4b"), 1500, 3)
 
 
-SETTING = setting_of(packenv.workload("paper/fig4a"))
-FOR_DEVICES = {name for name, at in registered().items() if at.startswith(gpus.__name__)}
-NOT_OF_STREAMS = {"agent", "optimal", "priority", "replay", *FOR_DEVICES}
-STREAMED = [name for name in sorted({*registered()} - NOT_OF_STREAMS) if not needs_of(find_policy(name), SETTING).table]
-
-
+STREAMED = sorted(name for name, entry in CATALOGUE.items() if "jobs" not in entry.can.split())
 DRIVERS = [*STREAMED, "agent:fig4b", "vqs:adaptive", "vqs-bf:stall"]
 DRIVEN = [(kind, policy) for policy in DRIVERS for kind in KINDS]
 

@@ -16,7 +16,7 @@ from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv.planning.goals import parse_goal
 from packenv.planning.kinds import Kinds, check_kinds, one_for_each_task, parse_kinds, with_mix
-from packenv.planning.lower_bounds.cost_bound import CostBound, Rows, least_cost, whole_cost
+from packenv.planning.lower_bounds.cost_bound import CostBound, CostRows, least_cost, whole_cost
 from packenv.planning.lower_bounds.cost_proof import CostProof, TableTasks
 from packenv.planning.lower_bounds.stream_cost import StreamCost
 from packenv.planning.mixes import MixPlan, MixSearch
@@ -95,7 +95,7 @@ def test_whole_machines_against_every_mix(seed: int) -> None:
     held[:, rng.integers(len(kinds))] += 1.0  # some kind serves every row
     need = rng.uniform(0, 12, 4)
     every = itertools.product(range(14), repeat=len(kinds))
-    rows = Rows(held, need, np.ones(4))
+    rows = CostRows(held, need, np.ones(4))
     assert whole_cost(rows, kinds) == min(kinds.total(counts) for counts in every if (held @ counts >= need).all())
 
 

@@ -11,15 +11,15 @@ import numpy as np
 from packenv.content.charts import (
     COLOURS,
     GREY,
-    Entry,
+    ChartRow,
     GridChart,
+    Guide,
     Key,
     Line,
     LineChart,
     Mark,
     Point,
     RowChart,
-    Rule,
     Square,
     counts_over_time,
     shares_in_bins,
@@ -80,12 +80,12 @@ def hostile_report() -> Content:
         Line(HOSTILE, COLOURS[0], [1, 2], [2.0, 1.0], points=points),
         Line(f"{HOSTILE} 2", COLOURS[1], [1, 2], [9.0, 0.0], True, [8.0, 0.0], [9.5, 0.5]),
     ]
-    curves = LineChart(lines, HOSTILE, HOSTILE, 3.0, [Rule(1.5, HOSTILE)], [Rule(1, HOSTILE)], whole=True)
+    curves = LineChart(lines, HOSTILE, HOSTILE, 3.0, [Guide(1.5, HOSTILE)], [Guide(1, HOSTILE)], whole=True)
     entries = [
-        Entry(HOSTILE),
-        Entry(HOSTILE, COLOURS[0], 1.0, 2.0, [Mark(1.5), Mark(99.0, "D", False)], HOSTILE),
+        ChartRow(HOSTILE),
+        ChartRow(HOSTILE, COLOURS[0], 1.0, 2.0, [Mark(1.5), Mark(99.0, "D", False)], HOSTILE),
     ]
-    rows = RowChart(entries, HOSTILE, (0.5, 4.0), [Rule(1.0, HOSTILE)], log=True, marks=[Key(GREY, HOSTILE, "o")])
+    rows = RowChart(entries, HOSTILE, (0.5, 4.0), [Guide(1.0, HOSTILE)], log=True, marks=[Key(GREY, HOSTILE, "o")])
     spread = shares_in_bins(np.geomspace(1, 1e4, 50), HOSTILE, HOSTILE)
     grid = GridChart([HOSTILE], [HOSTILE, "b"], [[Square(0.5, HOSTILE), Square(None, "")]])
     figures = [*(Figure(HOSTILE, HOSTILE, chart) for chart in (curves, rows, grid)), Figure(HOSTILE, HOSTILE, spread, small=True)]

@@ -11,12 +11,12 @@ from packenv.content.charts import (
     COLOURS,
     MOST_BINS,
     NEAR,
-    Entry,
+    ChartRow,
+    Guide,
     Line,
     LineChart,
     Mark,
     RowChart,
-    Rule,
     counts_over_time,
     shares_in_bins,
 )
@@ -83,14 +83,14 @@ def test_names_keep_apart(ends: list[float]) -> None:
 def test_rules_are_named_beside_the_lines_and_in_the_legend() -> None:
     """Nothing is written over curves: names at the right keep apart, and a narrow chart has all of them in its legend."""
     lines = [Line("low", COLOURS[0], [0, 1], [0.0, 0.1]), Line("high", COLOURS[1], [0, 1], [0.0, 90.0], leaving="high: leaves")]
-    chart = LineChart(lines, "x", "y", 9.0, [Rule(0.2, "bound")], [Rule(0.5, "half")])
+    chart = LineChart(lines, "x", "y", 9.0, [Guide(0.2, "bound")], [Guide(0.5, "half")])
     assert [line.label for _, line in chart.names()] == ["low", "bound"]
     keys = chart.keys()
     assert [key.label for key in keys] == ["low", "high: leaves (▲: off the chart)", "bound", "half"]
 
 
 def test_what_lies_beyond_is_at_the_end() -> None:
-    entry = Entry("a", low=0.2, high=50, marks=[Mark(0.3), Mark(2.0), Mark(50)])
+    entry = ChartRow("a", low=0.2, high=50, marks=[Mark(0.3), Mark(2.0), Mark(50)])
     chart = RowChart([entry], "x", (1.0, 10.0))
     assert [(mark.value, mark.shape) for mark in chart.placed(entry)] == [(1.0, "<"), (2.0, "o"), (10.0, ">")]
     assert chart.note and not RowChart([entry], "x", (0.1, 60.0)).note

@@ -16,7 +16,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 import packenv
-from packenv.content.charts import Entry, GridChart, Key, Line, LineChart, RowChart, Rule, Square, shares_in_bins
+from packenv.content.charts import GREY, ChartRow, GridChart, Guide, Key, Line, LineChart, RowChart, Square, shares_in_bins
 from packenv.content.page import Charts, Figure
 from packenv.report.pictures import picture_of
 from packenv.report.plot_style import CAPTION
@@ -142,8 +142,8 @@ def test_a_picture_as_narrow_as_a_column_is_not_cut() -> None:
 
 
 LONG = "Supported fraction of ρ* on discrete:0.55@0.3,0.3@0.4,0.2@0.3,0.1@0.2"
-CURVES = LineChart([Line("a", "#0072b2", [0, 1], [0, 1])], "slot", "waiting tasks", 1.0, [Rule(0.5, "bound")])
-ROWS = RowChart([Entry("bf-js", "#0072b2", 0.9, 1.0, text="0.900 – 1.000")], "supported", (0.0, 1.05), bars=True)
+CURVES = LineChart([Line("a", "#0072b2", [0, 1], [0, 1])], "slot", "waiting tasks", 1.0, [Guide(0.5, "bound")])
+ROWS = RowChart([ChartRow("bf-js", "#0072b2", 0.9, 1.0, text="0.900 – 1.000")], "supported", (0.0, 1.05), bars=True)
 GRID = GridChart(["bf-js"], ["paper/fig4b"], [[Square(0.5, "0.5")]])
 BINS = shares_in_bins(range(9), "size", "tasks")
 
@@ -166,7 +166,7 @@ def test_pictures_without_a_title(chart: Any, width: float | None) -> None:
 
 
 def test_charts_with_the_same_legend_have_it_once_when_narrow() -> None:
-    rows = RowChart([Entry("a", "#0072b2", 1.0, 2.0)], "delay", (0.0, 3.0), marks=[Key("#0072b2", "not known to be stable", "o")])
+    rows = RowChart([ChartRow("a", "#0072b2", 1.0, 2.0)], "delay", (0.0, 3.0), marks=[Key(GREY, "not known to be stable", "o")])
     picture = picture_of(Charts("", [Figure(name, "", rows) for name in ("one", "two")]), width=3.3)
     assert len(picture.findobj(Legend)) == 1
 
@@ -190,7 +190,7 @@ def headings_of(picture: Any) -> list[Text]:
 
 def test_numbers_and_legends_of_a_narrow_picture_are_whole() -> None:
     delays = "1,095 / 12,804 / 13,122"
-    rows = RowChart([Entry("sparrow:ratio=3,minimum=4,delay=0.25", "#0072b2", 1.0, 2.0, text=delays)], "delay", (0.0, 3.0))
+    rows = RowChart([ChartRow("sparrow:ratio=3,minimum=4,delay=0.25", "#0072b2", 1.0, 2.0, text=delays)], "delay", (0.0, 3.0))
     named = [Line(f"agent:fig{n}b of its own: undecided", "#0072b2", [0, 1], [0, 1]) for n in (4, 5)]
     lines = LineChart(named, "slot", "waiting tasks", top=1.0)
     picture = picture_of(Charts("", [Figure("Delays", "", rows), Figure("Queue", "", lines)]), width=3.3)

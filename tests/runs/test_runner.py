@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ def mean_queue(workload: Workload, result: Result) -> tuple[str, int, float | No
     return result.policy, result.seed, result.mean_queue
 
 
-EXPECTED = [(run.policy, run.seed, packenv.simulate(WORKLOAD, run.policy, 4000, run.seed).mean_queue) for run in RUNS]
+@cache
+def expected() -> list[tuple[str, int, float | None]]:
+    return [(run.policy, run.seed, packenv.simulate(WORKLOAD, run.policy, 4000, run.seed).mean_queue) for run in RUNS]
 
 
 class LastFirst(Executor):
@@ -58,20 +60,20 @@ def test_runs_and_results_by_policy() -> None:
 
 
 def test_here() -> None:
-    assert extract_all(RUNS, mean_queue, RunOptions(1)) == EXPECTED
+    assert extract_all(RUNS, mean_queue, RunOptions(1)) == expected()
 
 
 def test_in_processes() -> None:
     """The extract is a function of this module, which the processes import."""
-    assert extract_all(RUNS, mean_queue, RunOptions(2)) == EXPECTED
+    assert extract_all(RUNS, mean_queue, RunOptions(2)) == expected()
 
 
 def test_on_threads_of_the_caller() -> None:
     """Batches travel pickled; the executor stays open."""
     with ThreadPoolExecutor(2) as threads:
         with Runner(executor=threads) as runner:
-            assert runner.all(RUNS, mean_queue) == EXPECTED
-            assert [result.mean_queue for result in runner.all(RUNS[:1])] == [EXPECTED[0][2]]
+            assert runner.all(RUNS, mean_queue) == expected()
+            assert [result.mean_queue for result in runner.all(RUNS[:1])] == [expected()[0][2]]
         assert threads.submit(int).result() == 0
 
 
@@ -79,7 +81,7 @@ def test_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     backwards = LastFirst()
     monkeypatch.setattr(pieces, "wait", backwards.run_last)
     assert [n for n, _ in Runner(executor=backwards).each(RUNS, mean_queue)] == [3, 2, 1, 0]
-    assert Runner(executor=backwards).all(RUNS, mean_queue) == EXPECTED
+    assert Runner(executor=backwards).all(RUNS, mean_queue) == expected()
 
 
 def test_each_comes_as_it_ends_and_not_all_are_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +115,7 @@ def test_a_workload_is_made_once_for_its_runs() -> None:
         made.append(1)
         return WORKLOAD
 
-    assert extract_all([Run(make, run.policy, run.seed, run.slots) for run in RUNS], mean_queue, RunOptions(1)) == EXPECTED
+    assert extract_all([Run(make, run.policy, run.seed, run.slots) for run in RUNS], mean_queue, RunOptions(1)) == expected()
     assert made == [1]
 
 
@@ -163,7 +165,7 @@ def test_many_from_python(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
         found = packenv.simulate_many(WORKLOAD, ["bf-js", "fifo-ff"], [3, 4], 4000, executor=threads)
         judged = packenv.judge(WORKLOAD, "bf-js", seeds=2, width=0.3, executor=threads, log=tmp_path / "log")
-    assert [(name, one.seed, one.mean_queue) for name, results in found.items() for one in results] == EXPECTED
+    assert [(name, one.seed, one.mean_queue) for name, results in found.items() for one in results] == expected()
     assert judged == packenv.judge(WORKLOAD, "bf-js", seeds=2, width=0.3)
     assert (tmp_path / "log").read_text().startswith('{"run": ')
     with pytest.raises(InputError, match="two policies have the same name"):
@@ -208,6 +210,6 @@ def test_a_log_makes_only_what_it_lacks(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(module, "make", lambda run, extract: (made.append(run), real(run, extract))[1])
         again = RunLog(path).complete(RUNS, runner)
     assert made == RUNS[3:] and again[:3] == first
-    assert [run.values["mean_queue"] for run in again] == [queue for *_, queue in EXPECTED]
+    assert [run.values["mean_queue"] for run in again] == [queue for *_, queue in expected()]
     assert len(path.read_text().splitlines()) == 4
     assert np.isfinite(again[0].path.queue).all()

@@ -22,7 +22,7 @@ from packenv.policy_names import check_text, described, registered
 from packenv.workloads.named.registry import check_source, names
 
 
-class Named(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
+class NameType(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click only
     """A text with completion from `names(incomplete)`, or of files.
 
     `check` raises InputError for an unknown text. Empty texts and `others` are checked by the command.
@@ -124,11 +124,11 @@ def check_third(text: str) -> None:
     check_source(text)
 
 
-POLICY = Named(policy_completions, check=check_text, others=("none", "best"))  # no guard; the best of each measure
-SIDE = Named(policy_completions)  # a policy, or servers
-WORKLOAD = Named(lambda incomplete: names(), check=check_source)
-THIRD = Named(lambda incomplete: names(), check=check_third)  # the workload, behind two sides
-CONTEST = Named(lambda incomplete: names())  # a workload, and how much arrives
-PATH = Named(lambda incomplete: (), name="file")
-INPUT = Named(lambda incomplete: (), check=check_file, name="file")
+POLICY = NameType(policy_completions, check=check_text, others=("none", "best"))  # no guard; the best of each measure
+SIDE = NameType(policy_completions)  # a policy, or servers
+WORKLOAD = NameType(lambda incomplete: names(), check=check_source)
+THIRD = NameType(lambda incomplete: names(), check=check_third)  # the workload, behind two sides
+CONTEST = NameType(lambda incomplete: names())  # a workload, and how much arrives
+PATH = NameType(lambda incomplete: (), name="file")
+INPUT = NameType(lambda incomplete: (), check=check_file, name="file")
 COUNT = click.IntRange(min=1)

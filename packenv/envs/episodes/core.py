@@ -98,7 +98,6 @@ class Core:
         self.yardsticks = [PolicyRun(options.baseline, self) for _ in range(rows)] if options.yardstick or options.perf else []
         self._bound_queue()
         self.arguments = self._arguments_of_states()
-        self.measuring = np.full(rows, -1, np.int64)  # the episode's seed that each yardstick plays
         self.roots = np.zeros(rows, np.int64)
         self.episodes = np.full(rows, -1, np.int64)
         self.seeds = np.zeros(rows, np.int64)
@@ -330,24 +329,22 @@ class Core:
         return ("baseline_queue", "baseline_delay", *(("perf",) if self.options.perf else ()), *slowdown)
 
     def _yardstick_run(self, row: int) -> PolicyRun:
-        """Return the baseline's run to the row's slot or end."""
-        run, seed, slot = self.yardsticks[row], int(self.seeds[row]), int(self.batch.passage["slot"][row])
+        """Return the baseline's run of the row's episode, to its slot or end."""
+        run, slot = self._restarted_yardstick(row), int(self.batch.passage["slot"][row])
         done, until = self.batch.passage["reason"][row] == WORK_DONE, int(self.batch.turn["until"][row])
-        if done or self.measuring[row] != seed or run.slot > slot:
-            self._restart_yardstick(row)
         run.advance(NEVER if done else slot)
         if done and run.slot > until:
-            self._restart_yardstick(row)
+            run = self._restarted_yardstick(row)
             run.advance(until)
         return run
 
-    def _restart_yardstick(self, row: int) -> None:
+    def _restarted_yardstick(self, row: int) -> PolicyRun:
         run, seed = self.yardsticks[row], int(self.seeds[row])
         rate = float(self.batch.turn["rate"][row])  # of this episode: later ones may have another
         run.restart(self.played[row], seed, rate)
         if self.warm:
             run.warm_up(self._warm_run(row, seed, rate))
-        self.measuring[row] = seed
+        return run
 
     def perf(self, mean: float, baseline: float) -> float:
         """Return 0 at twice the baseline's mean, 1 when bounded."""

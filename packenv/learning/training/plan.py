@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from packenv.content.charts import Line, LineChart, Rule, colours_for
+from packenv.content.charts import Guide, Line, LineChart, colours_for
 from packenv.content.page import Charts, Figure
 from packenv.content.showable import Showable
 from packenv.content.tables import Table, numbers
@@ -89,7 +89,7 @@ class TrainedAgent(Showable):
             of_load = [point for point in points if point.at == load]
             lines.append(Line(load, colour, [point.samples for point in of_load], [point.ratio or 0.0 for point in of_load]))
         top = 1.1 * max([1.0, *(point.ratio or 0.0 for point in points)])
-        chart = LineChart(lines, "samples", f"ratio to {self.against}", top, across=[Rule(1.0, self.against)])
+        chart = LineChart(lines, "samples", f"ratio to {self.against}", top, across=[Guide(1.0, self.against)])
         return Charts("", [Figure(f"{self.path}: {self.measure}", "", chart)])
 
     @property

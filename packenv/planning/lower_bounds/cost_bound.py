@@ -29,7 +29,7 @@ CLOSE = 1e-9  # by which a row may be missed, for floats
 MOST_CELLS = 2 * 10**7  # rows × mixes that are held against them
 
 
-class Rows(NamedTuple):
+class CostRows(NamedTuple):
     """Σ_g supply_rg n_g >= need_r for every mix n that meets the goals.
 
     `room` marks the rows about room. The other rows require one machine that some task fits.
@@ -53,7 +53,7 @@ class CostBound(NamedTuple):
 
     value: Fraction
     proof: CostProof | StreamCostProof | None
-    rows: Rows
+    rows: CostRows
     of_integers: Fraction
 
 
@@ -82,11 +82,11 @@ def least_cost(workload: Workload, goals: Sequence[Goal], kinds: Kinds, gap: flo
         supply += [*supply_rows]
         needs += needed.tolist()
         rooms += [1.0] * len(needed)
-    rows = Rows(np.array(supply), np.array(needs), np.array(rooms))
+    rows = CostRows(np.array(supply), np.array(needs), np.array(rooms))
     return CostBound(value, proof, rows, max(value, whole_cost(rows, kinds)))
 
 
-def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
+def rounded(rows: CostRows, kinds: Kinds, times: float) -> tuple[int, ...]:
     """Return the cheapest whole mix with `times` the needed room."""
     price = np.array([float(cost) for cost in kinds.cost])
     need = np.where((rows.room > 0) | (rows.room == 0).all(), times * rows.need, rows.need)
@@ -96,7 +96,7 @@ def rounded(rows: Rows, kinds: Kinds, times: float) -> tuple[int, ...]:
     return tuple(math.floor(count + 0.5) for count in solution.x)
 
 
-def whole_cost(rows: Rows, kinds: Kinds) -> Fraction:
+def whole_cost(rows: CostRows, kinds: Kinds) -> Fraction:
     """Return the least admitted cost, 0 for too many mixes."""
     # All numbers of the other kinds that cost no more than one such mix.
     upper = kinds.total(rounded(rows, kinds, 1.0))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from packenv.content.charts import Entry, RowChart, Rule, colours_for
+from packenv.content.charts import ChartRow, Guide, RowChart, colours_for
 from packenv.content.page import Charts, Figure, Page, Section
 from packenv.content.showable import Showable
 from packenv.content.tables import Column, Styled, Table, form, numbers, table_of
@@ -19,7 +19,7 @@ from packenv.workloads.windows import Lasting
 from packenv.workloads.workload import Workload
 
 HELD, BROKEN, NOT_CLAIMED = "held", "broken", "not claimed"
-GUARANTEES = (Rule(1 / 2, "½"), Rule(2 / 3, "⅔"), Rule(1.0, "ρ*"))
+GUARANTEES = (Guide(1 / 2, "½"), Guide(2 / 3, "⅔"), Guide(1.0, "ρ*"))
 LEFT_OUT = ("guarantee",)
 """Columns that a narrow terminal does without, the first of them first."""
 
@@ -283,7 +283,7 @@ def supported(judgments: Sequence[Judgment]) -> list[Figure]:
 
 def _figure(name: str, judgments: Sequence[Judgment]) -> Figure:
     entries = [
-        Entry(judgment.policy, colour, judgment.low, judgment.high, text=f"{judgment.low:.3f} – {judgment.high:.3f}")
+        ChartRow(judgment.policy, colour, judgment.low, judgment.high, text=f"{judgment.low:.3f} – {judgment.high:.3f}")
         for judgment, colour in zip(judgments, colours_for([judgment.policy for judgment in judgments]), strict=True)
     ]
     text = "; ".join(f"{entry.label} supports {entry.low:.3f} to {entry.high:.3f}" for entry in entries)

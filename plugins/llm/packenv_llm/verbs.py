@@ -15,9 +15,9 @@ from packenv.extend import (
     UNDECIDED,
     Answer,
     ArgumentError,
+    ChartRow,
     Charts,
     Column,
-    Entry,
     Figure,
     InputError,
     Interval,
@@ -231,7 +231,7 @@ class Comparison(Showable):
         for i in range(shown):
             marks = [Mark(float(run.first[i]))]
             marks += [Mark(float(time), "x") for time in preempted["time"][preempted["request"] == i][:20]]
-            entries.append(Entry(str(i), COLOURS[0], float(run.requests.arrival[i]), float(run.last[i]), marks))
+            entries.append(ChartRow(str(i), COLOURS[0], float(run.requests.arrival[i]), float(run.last[i]), marks))
         end = max(float(np.nanmax(run.last[:shown])), 1e-9)
         keys = (LegendKey(COLOURS[0], "first token", "o"), LegendKey(COLOURS[0], "preempted", "x"))
         finding = f"{rule}: from arrival to last token of the first {shown} requests"
@@ -327,11 +327,11 @@ class Judgments(Answer):
 
 def share_figures(rows: Iterable[tuple[str, str, float, float]]) -> list[Figure]:
     """Return a chart for each heading of the rows."""
-    by_heading: dict[str, list[Entry]] = {}
+    by_heading: dict[str, list[ChartRow]] = {}
     colours: dict[str, Any] = {}
     for heading, rule, low, high in rows:
         colour = colours.setdefault(rule, COLOURS[len(colours) % len(COLOURS)])
-        by_heading.setdefault(heading, []).append(Entry(rule, colour, low, high, text=f"{low:.3f} to {high:.3f}"))
+        by_heading.setdefault(heading, []).append(ChartRow(rule, colour, low, high, text=f"{low:.3f} to {high:.3f}"))
     found = "{}: the share of the bound that each rule keeps stable"
     return [
         Figure(heading, found.format(heading), RowChart(entries, "share of the bound", (0.0, 1.0), bars=True))

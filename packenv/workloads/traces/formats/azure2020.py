@@ -42,7 +42,7 @@ OTHER_KIND = "of a type that the chosen kind of server does not run"
 NO_START = "no start known"
 
 
-class Table(NamedTuple):
+class SqlTable(NamedTuple):
     """Columns of a database table, with NaN for NULL."""
 
     path: Path
@@ -109,7 +109,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
             yield database
 
 
-def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
+def _read(database: sqlite3.Connection, path: Path, name: str) -> SqlTable:
     query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
     if not database.execute(query, (name,)).fetchone()[0]:
         raise InputError(f"{path}: no table {name}: not Azure's trace for packing, which has {' and '.join(TABLES)}")
@@ -128,10 +128,10 @@ def _read(database: sqlite3.Connection, path: Path, name: str) -> Table:
                     raise InputError(f"{path}: table {name}, row {number}, {column}: a {type(value).__name__}, not a number")
         parts.append(np.array(batch, np.float64))
         before += len(batch)
-    return Table(path, name, dict(zip(names, np.concatenate(parts).T, strict=True)))
+    return SqlTable(path, name, dict(zip(names, np.concatenate(parts).T, strict=True)))
 
 
-def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[int, Floats]:
+def _needs(types: SqlTable, requested: Ints, resources: tuple[str, ...]) -> tuple[int, Floats]:
     """Return the kind for most requests, and needs (n, D) or NaN."""
     type_of, kind_of = types.whole("vmTypeId"), types.whole("machineId")
     if not len(type_of):
@@ -150,7 +150,7 @@ def _needs(types: Table, requested: Ints, resources: tuple[str, ...]) -> tuple[i
     return kind, np.where((type_of[rows][place] == requested)[:, None], amounts[place], np.nan)
 
 
-def _microseconds(vm: Table, name: str) -> Ints:
+def _microseconds(vm: SqlTable, name: str) -> Ints:
     """Convert a column of days (n,) to µs, 0 for NULL."""
     days = np.nan_to_num(vm.columns[name], nan=0.0)
     vm.require(np.abs(days) < LATEST / DAY, name, "is not a time")

@@ -244,7 +244,7 @@ def _jobs(path: Path) -> tuple[Columns, Ints, Columns]:
     if is_step.all():
         raise InputError(f"{path}: only steps of jobs, no job: remove the filter, or run sacct with --allocations")
     rows = np.flatnonzero(~is_step)
-    return Rows(path, table.take(pa.array(rows)), rows), rows, Columns(path, table)
+    return NumberedRows(path, table.take(pa.array(rows)), rows), rows, Columns(path, table)
 
 
 def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str, int]]:
@@ -258,10 +258,10 @@ def _with_arrival(columns: Columns, rows: Ints) -> tuple[Columns, Ints, dict[str
     known = np.asarray(pc.is_valid(columns.column(first)))
     over = np.isin(_states(columns)[~known], ENDED)
     never = {CANCELLED: int(over.sum()), WAITING: int((~over).sum())}
-    return Rows(columns.path, columns.table.filter(pa.array(known)), rows[known]), rows[known], never
+    return NumberedRows(columns.path, columns.table.filter(pa.array(known)), rows[known]), rows[known], never
 
 
-class Rows(Columns):
+class NumberedRows(Columns):
     """Columns of some rows, with the file's numbers in messages."""
 
     def __init__(self, path: Path, table: pa.Table, rows: Ints) -> None:
