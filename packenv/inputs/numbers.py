@@ -170,6 +170,9 @@ class Duration(float):
         new.text = text
         return new
 
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        return float(self), self.text
+
     text: str
 
 

@@ -34,7 +34,7 @@ HOSTS = re.compile(r"([^\[\]]*)\[([0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*)\](
 RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 
 UNFIT = (
-    {"": "Without {these} {unfit} have no room: {reasons}. So no goal is met."},
+    {"": "Without {these}, there is no room for {unfit}: {reasons}. So no goal is met."},
     {"": "Measures without them are of the other tasks, and no difference is shown."},
 )
 OF_POLICY = (
