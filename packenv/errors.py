@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ class UnknownArgument(InputError):
     def of_call(self, function: str, own: Iterable[str]) -> UnknownArgument:
         """Return the error with a caller's own names first."""
         return UnknownArgument(self.name, [*own, *self.known], function)
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise ArgumentError unless the argument is a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ArgumentError(f"`{name}` must be a whole number of at least 1, not {value!r}")
 
 
 class MisuseError(InputError):

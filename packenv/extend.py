@@ -37,7 +37,7 @@ policies        `find_policy`, `name_of`, `attached`, `initial_state_of`, `needs
 rules in files  read as text and never executed: `checked` reads a function in the words of a `Vocabulary`,
                 `rule_address` compiles it, `call_address` calls it from compiled code
 compiled code   `compiled` for a short function, `apart` for a long one or one with many callers, `Compiled`, `Frame`
-packages        `lazy_names`
+packages        `lazy_names`, `homes_of`
 engine          the simulator's loop, step by step: `build`, `runner_for`, `begin`, `overfull_server`, `OVERFULL`, `make_room`,
                 `FINISHED`, `GROW`, `PAUSED`, `DONE`, `NEVER`, `TASK`, `TAKEN`, `WAYS`, `has_homes`, `eligible_slots`,
                 `problem_of`, `problem_of_places`, `base`
@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packenv.lazy_names import homes_of
+from packenv.lazy_names import homes_of as homes_of
 from packenv.lazy_names import lazy_names as lazy_names
 
 if TYPE_CHECKING:
@@ -249,4 +249,4 @@ if TYPE_CHECKING:
     from packenv.workloads.traces.trace import resource_names as resource_names
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
-__all__ += ["lazy_names"]
+__all__ += ["homes_of", "lazy_names"]

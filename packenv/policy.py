@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from packenv.catalogue import CATALOGUE
 from packenv.content.text import listed
-from packenv.errors import InputError, MisuseError, line_on, nearest
+from packenv.errors import ArgumentError, InputError, MisuseError, line_on, nearest
 from packenv.inputs.numbers import LARGEST_WHOLE, read_number, read_whole
 from packenv.lazy_names import load
 from packenv.policy_names import check_parameters, rule_file, target_of
@@ -247,6 +247,17 @@ def name_of(policy: Any) -> str:
     changed = [(key, value) for key, value in knobs.items() if defaults.get(key) != value]
     parameters = ",".join(key if value is True else f"{key}={value}" for key, value in changed)
     return f"{name}:{parameters}" if parameters else name
+
+
+def policies_in(policies: Any) -> list[Any]:
+    """Return the policies of an argument: several, or one.
+
+    Raises ArgumentError for none.
+    """
+    chosen = [*policies] if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
+    if not chosen:
+        raise ArgumentError("no policy: name one in `policies`")
+    return chosen
 
 
 def distinct_names(policies: Sequence[Any]) -> list[str]:

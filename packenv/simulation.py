@@ -20,7 +20,7 @@ from packenv.cluster.state import NEVER, NONE, TASK, Cluster
 from packenv.compiled.apart import Apart
 from packenv.compiled.helpers import expect
 from packenv.content.text import counted
-from packenv.errors import ArgumentError, InputError, MisuseError
+from packenv.errors import ArgumentError, InputError, MisuseError, check_count
 from packenv.jobs import HOW_MANY, MOST_DEVICES, WHOLE, Jobs
 from packenv.options.verbs import WAITING_LIMIT as WAITING_LIMIT
 from packenv.policy import WITH_GANGS, Needs, Setting, attached, find_policy, initial_state_of, misuse, name_of, needs_of
@@ -319,9 +319,8 @@ def _horizon(workload: Workload, slots: int | None, drain: bool) -> int:
         if workload.jobs is None:
             raise InputError(f"workload {workload.name} has no last arrival: give the number of slots")
         return int(workload.jobs.arrival[-1]) + 1
-    if slots < 1:
-        raise InputError(f"slots must be at least 1, not {slots}")
-    return slots
+    check_count("slots", slots)
+    return int(slots)
 
 
 def check_initial(initial: InService | Sequence[tuple[ArrayLike, int, int]], servers: Servers) -> InService:

@@ -35,6 +35,14 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: packenv.plan("paper/fig4b", goals="mean queue <= 9"), "plan() has no argument 'goals'; did you mean *goals"),
     (lambda: packenv.evaluate(NAMED, [BestFit], slots=9), "BestFit is a class: pass an object, BestFit()"),
     (lambda: packenv.simulate(NAMED, BestFit, slots=9), "BestFit is a class: pass an object, BestFit()"),
+    *[
+        (lambda n=n: packenv.simulate(NAMED, "bf-j", n), f"`slots` must be a whole number of at least 1, not {n!r}")
+        for n in (0, 10.5, "9")
+    ],
+    (lambda: packenv.simulate(NAMED, "bf-j", 9, seed=1.5), "seed must be a whole number from 0 to 2^63 - 1, not 1.5"),
+    *[(lambda run=run: run(NAMED, []), "no policy") for run in (packenv.evaluate, packenv.simulate_many, packenv.judge)],
+    *[(lambda run=run: run([], ["bf-j"]), "no workload") for run in (packenv.leaderboard, packenv.judge)],
+    (lambda: packenv.executor(0), "`processes` must be a whole number of at least 1, not 0"),
     (lambda: packenv.workload("absent.jsonl"), "absent.jsonl: no such file"),
     (lambda: packenv.workload("absent.txt"), "absent.txt: no such file"),
     (lambda: packenv.workload(pa.table([pa.array([1])] * 2, ["cpu", "cpu"])), "column cpu occurs more than once"),
@@ -46,6 +54,29 @@ def test_bad_arguments(call: Callable[[], Any], problem: str) -> None:
     with pytest.raises(InputError) as error:
         call()
     assert problem in str(error.value) and "\n" not in str(error.value)
+
+
+SEEDS: list[tuple[Any, str]] = [(0, "whole number of at least 1"), (-1, "of at least 1"), (2.5, "of at least 1"), (True, "of at")]
+SEEDS += [("2", "of at least 1"), ([], "at least one"), ([3, 3], "has 3 twice"), ([0.5], "not 0.5"), ([-1], "not -1")]
+RUNS: list[Callable[..., Any]] = [
+    lambda **options: packenv.evaluate(NAMED, ["bf-j"], slots=9, **options),
+    lambda **options: packenv.simulate_many(NAMED, ["bf-j"], slots=9, **options),
+    lambda **options: packenv.evaluate_agent(lambda observation, mask: 0, "packenv/ServerFill-v1", **options),
+]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=["evaluate", "simulate_many", "evaluate_agent"])
+@pytest.mark.parametrize(("seeds", "problem"), SEEDS, ids=[str(seeds) for seeds, _ in SEEDS])
+def test_bad_seeds(run: Callable[..., Any], seeds: Any, problem: str) -> None:
+    with pytest.raises(InputError, match="`seeds`") as error:
+        run(seeds=seeds)
+    assert problem in str(error.value)
+
+
+def test_one_policy_is_a_list_of_one() -> None:
+    one, several = (packenv.evaluate(NAMED, policies, slots=99, seeds=2) for policies in ("bf-j", ["bf-j"]))
+    assert [*one.results] == [*several.results] == ["bf-j"]
+    assert [run.mean_queue for run in one.results["bf-j"]] == [run.mean_queue for run in several.results["bf-j"]]
 
 
 def test_an_unknown_argument_comes_back_from_another_process() -> None:

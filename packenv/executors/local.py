@@ -17,7 +17,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from packenv.errors import InputError, library_needed
+from packenv.errors import InputError, check_count, library_needed
 from packenv.options.shared import PROCESSES as PROCESSES
 from packenv.options.shared import RAY as RAY
 
@@ -208,7 +208,9 @@ def usable_cores() -> int:
 
 def local_executor(processes: int | None, most: int | None = None) -> ThisProcess | LocalProcesses:
     """Return `processes` (None: cores) processes, at most `most`, or this."""
-    count = processes or usable_cores()
+    if processes is not None:
+        check_count("processes", processes)
+    count = usable_cores() if processes is None else processes
     count = count if most is None else min(count, most)
     return ThisProcess() if count <= 1 else LocalProcesses(count)
 

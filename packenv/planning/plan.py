@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from packenv.api import at_a_rate
 from packenv.content.text import counted
-from packenv.errors import ArgumentError, InputError
+from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES
@@ -30,7 +30,7 @@ from packenv.planning.what_if import (
     trial_at,
     without_largest,
 )
-from packenv.policy import find_policy, name_of
+from packenv.policy import find_policy, name_of, policies_in
 from packenv.runs.progress import progress_lines
 from packenv.runs.runner import Runner, RunOptions
 from packenv.theory.capacity.max_workload import resolved
@@ -94,12 +94,10 @@ def plan(
     `ServerPlans.plans` are like `packenv.plan_servers`, for one policy. Raises InputError for unreadable goals, goals that no
     policy meets with any number of servers, servers of several kinds, and data placed on servers.
     """
-    chosen = [*policies]
+    chosen = policies_in(policies)
     names = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
     if len(set(names)) < len(names):
         raise InputError(f"two policies have the same name: {', '.join(names)}")
-    if not names:
-        raise ArgumentError("no policy: name one in `policies`")
     for policy in chosen:
         find_policy(policy) if isinstance(policy, str) else None
     changes = {key: value for key, value in changes.items() if value is not None}

@@ -23,7 +23,7 @@ from packenv.policy import name_of
 from packenv.results.job_times import job_numbers
 from packenv.results.result import Result
 from packenv.runs.many import simulate_many
-from packenv.runs.run import draws_by_chance, has_one_table, seeds_for
+from packenv.runs.run import chosen_seeds, draws_by_chance, has_one_table, seeds_for
 from packenv.runs.statistics import Interval, interval, paired_ratio
 from packenv.workloads.windows import Windows
 from packenv.workloads.workload import INTENSITIES, Workload
@@ -143,9 +143,7 @@ def evaluate_agent(
     name = kind_of(environment)
     definition = find_definition(name)
     against = options.get("baseline", "bf-js") if isinstance(against, str) and against == BASELINE else against
-    rows = [*SEEDS.start + np.arange(seeds)] if isinstance(seeds, int) else [*seeds]
-    if not rows:
-        raise InputError("`seeds` must have at least one")
+    rows = chosen_seeds(seeds, SEEDS.start)
     for key in INTENSITIES:
         if isinstance(options.get(key), Sequence):
             raise InputError(f"{key}: one number, for the same jobs with the policy, not {options[key]!r}")

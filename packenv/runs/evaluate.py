@@ -15,11 +15,11 @@ from packenv.inputs.numbers import Duration
 from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES, DEFAULT_SLOTS
 from packenv.options.verbs import MOST_SEEDS, EvaluateOptions
-from packenv.policy import distinct_names
+from packenv.policy import distinct_names, policies_in
 from packenv.results.result import Result
 from packenv.runs.comparison import Comparison, duration_aware_policies
 from packenv.runs.delay_classes import labels_of
-from packenv.runs.run import Run, seeds_for
+from packenv.runs.run import Run, chosen_seeds, seeds_for
 from packenv.runs.runner import RunOptions, RunsFailed, run_most
 from packenv.runs.sweep import Sweep, check_measure, several_loads
 from packenv.workloads.estimates import misjudged
@@ -59,7 +59,7 @@ def evaluate(
     changes_at = [changes] if loads is None else [{**changes, loads[0]: value} for value in loads[1]]
     workloads = [at_a_rate(workload, **each) for each in changes_at]
     # The runs: every policy with every seed.
-    policies = [*policies]
+    policies = policies_in(policies)
     evaluations = [planned(each, policies, options, schedule=schedule) for each in workloads]
     with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as place:
         make_runs(evaluations, place)
@@ -164,8 +164,7 @@ def planned(
         "slowdown_bound": options.slowdown_bound,
     }
     # Seeds of each policy.
-    seeds = options.seeds
-    all_seeds = [*range(options.seed, options.seed + seeds)] if isinstance(seeds, int) else [*seeds]
+    all_seeds = chosen_seeds(options.seeds, options.seed)
     if options.until is not None and len(all_seeds) < FEWEST_SEEDS:
         all_seeds += range(max(all_seeds) + 1, max(all_seeds) + 1 + FEWEST_SEEDS - len(all_seeds))
     by_policy = {name: seeds_for(policy, workload, all_seeds) for name, policy in named.items()}

@@ -17,6 +17,7 @@ from packenv.envs.registration import find_definition, id_of, kind_of
 from packenv.errors import InputError
 from packenv.learning.agents.library_models import normalizers_of
 from packenv.runs.agent_score import BASELINE, AgentScore, chooser, evaluate_agent
+from packenv.runs.run import chosen_seeds
 
 FIRST = 2_000_000
 """The first seed. It differs from `evaluate_agent`, as the best of many evaluations is too optimistic."""
@@ -81,11 +82,9 @@ class EvaluateRatio(BaseCallback):
         check_integer("eval_freq", eval_freq, 1, LATEST)
         if slots is not None:
             check_integer("slots", slots, 1, LATEST)
-        if isinstance(seeds, int):
-            check_integer("seeds", seeds, 1, LATEST)
+        rows = chosen_seeds(seeds, FIRST)
         self.environment, self.options, self.eval_freq = environment, options, eval_freq
         self.folder = None if best_model_save_path is None else Path(best_model_save_path)
-        rows = range(FIRST, FIRST + seeds) if isinstance(seeds, int) else seeds
         self.how: dict[str, Any] = {"slots": slots, "seeds": rows, "against": against}
         self.agent = agent
         self.scores: list[tuple[int, AgentScore]] = []

@@ -20,7 +20,7 @@ from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES
 from packenv.options.verbs import JudgeOptions, LeaderboardOptions
-from packenv.policy import find_policy
+from packenv.policy import find_policy, policies_in
 from packenv.runs import leaderboard_charts, leaderboard_tables
 from packenv.runs.contest import Contest, contests_of
 from packenv.runs.keys import keys_of
@@ -67,7 +67,9 @@ def leaderboard(
     runs.
     """
     sources = workloads if isinstance(workloads, (list, tuple)) else [workloads]
-    entries = entries_of(sources, [*policies], options)
+    if not sources:
+        raise ArgumentError("no workload: name one in `workloads`")
+    entries = entries_of(sources, policies_in(policies) if policies else [], options)
     run_log = RunLog(log)
     with RunOptions(fail_fast=True, executor=executor or ThisProcess()) as place:
         board = play(entries, options, place, run_log)

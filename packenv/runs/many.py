@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, overload
 
 from packenv.api import at_a_rate
+from packenv.errors import InputError
 from packenv.executors.local import ThisProcess
 from packenv.options.fields import takes
 from packenv.options.verbs import JudgeOptions
-from packenv.policy import distinct_names
+from packenv.policy import distinct_names, policies_in
 from packenv.results.result import Result
 from packenv.runs.log import RunLog
 from packenv.runs.progress import progress_lines
-from packenv.runs.run import Run, runs_of
+from packenv.runs.run import Run, chosen_seeds, runs_of
 from packenv.runs.runner import Runner, RunOptions, RunsFailed
 from packenv.theory.stability import judge as stability
 from packenv.theory.stability.judgment import Judgment, Judgments
@@ -43,10 +44,10 @@ def simulate_many(
     options   of `packenv.simulate`
     Raises errors of runs, and InputError for two policies with the same name.
     """
-    workload, chosen = at_a_rate(workload), [*policies]
+    workload, chosen = at_a_rate(workload), policies_in(policies)
     distinct = distinct_names(chosen)
     names = [policy if isinstance(policy, str) else name for policy, name in zip(chosen, distinct, strict=True)]
-    all_seeds = [*range(seeds)] if isinstance(seeds, int) else [*seeds]
+    all_seeds = chosen_seeds(seeds)
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         results = runner.all(runs_of(workload, chosen, all_seeds, slots, options))
     return {name: results[n * len(all_seeds) : (n + 1) * len(all_seeds)] for n, name in enumerate(names)}
@@ -85,6 +86,8 @@ def judge(
     several = isinstance(workload, list) or isinstance(policy, list)
     workloads = [find_workload(item) for item in (workload if isinstance(workload, list) else [workload])]
     cases = [(item, name) for item in workloads for name in (policy if isinstance(policy, list) else [policy])]
+    if not cases:
+        raise InputError("no workload or no policy to judge: name one of each")
     settings: dict[str, Any] = {"options": options, "progress": progress}
     if executor is not None or log is not None:
         with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:

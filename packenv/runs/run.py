@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, TypeVar
 
 from packenv.api import simulate
 from packenv.compiled.helpers import allow
+from packenv.errors import ArgumentError, check_count
 from packenv.executors.local import report_share
 from packenv.policy import find_policy, initial_state_of, name_of
 from packenv.results.result import Result
@@ -52,6 +54,25 @@ class Run:
 
 
 _last_workload: tuple[Callable[[], Workload], Workload] | None = None
+
+
+def chosen_seeds(seeds: Any, first: int = 0) -> list[int]:
+    """Return the seeds of an argument: their number, from `first` on, or the seeds.
+
+    Raises ArgumentError for no seed, no whole number, and one seed twice.
+    """
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        check_count("seeds", seeds)
+        return [*range(first, first + int(seeds))]
+    chosen = [*seeds]
+    if not chosen:
+        raise ArgumentError("`seeds` must have at least one")
+    for seed in chosen:
+        if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
+            raise ArgumentError(f"`seeds` must be whole numbers from 0 on, not {seed!r}")
+    if len(set(chosen)) < len(chosen):
+        raise ArgumentError(f"`seeds` has {next(seed for seed in chosen if chosen.count(seed) > 1)} twice")
+    return [int(seed) for seed in chosen]
 
 
 def runs_of(

@@ -77,8 +77,8 @@ def random_source(laws: Laws, seeds: Sequence[int], rate: float, batches: bool, 
         raise InputError(f"a chunk needs at least 1 row, not {rows}")
     stream = np.zeros(clusters, stream_type)
     for e, seed in enumerate(seeds):
-        if not 0 <= int(seed) < 2**63:
-            raise InputError(f"seed must be at least 0 and below 2^63, not {seed}")
+        if int(seed) != seed or not 0 <= int(seed) < 2**63:
+            raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, not {seed}")
         begin(stream[e], int(seed), rate)
     return Source(
         stream=stream,

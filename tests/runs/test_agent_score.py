@@ -212,7 +212,7 @@ def test_a_growing_queue_is_said() -> None:
 def test_bad_input() -> None:
     for options, problem in (
         ({"intensity": (0.5, 0.9)}, "intensity: one number"),
-        ({"seeds": 0}, "`seeds` must have at least one"),
+        ({"seeds": 0}, "`seeds` must be a whole number of at least 1"),
         ({"against": "bf-jss"}, "unknown policy 'bf-jss'"),
         ({"tpyes": 3}, "unexpected keyword argument 'tpyes'"),
         ({"slots": 0}, "slots must be a whole number from 1"),

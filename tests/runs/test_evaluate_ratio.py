@@ -91,7 +91,7 @@ def test_wrong_options_are_refused_before_training() -> None:
     for options, problem in (
         ({"eval_freq": 0}, "eval_freq must be a whole number from 1"),
         ({"slots": 0}, "slots must be a whole number from 1"),
-        ({"seeds": 0}, "seeds must be a whole number from 1"),
+        ({"seeds": 0}, "`seeds` must be a whole number of at least 1"),
         ({"n_eval_episodes": 5}, "EvaluateRatio has no n_eval_episodes: it plays one episode of `slots` for each of `seeds`"),
         ({"tpyes": 3}, "unexpected keyword argument 'tpyes'; did you mean types"),
     ):

@@ -26,7 +26,7 @@ def agent_seconds(env: ReplicaEnv, model: MaskablePPO, seed: int) -> float:
     while not done:
         action = model.predict(observation, action_masks=env.action_masks(), deterministic=True)[0]
         observation, _, done, _, _ = env.step(action)
-    return float((env.core.request["end"] - env.core.request["arrival"]).mean())
+    return float((env.core.request["last"] - env.core.request["arrival"]).mean())
 
 
 def rule_seconds(env: ReplicaEnv, rule: str, seed: int) -> float:

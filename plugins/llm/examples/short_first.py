@@ -1,4 +1,7 @@
-"""Short prompts first, with age, and spare blocks for running requests."""
+"""Short prompts first, with age, and spare blocks for running requests: a compromise.
+
+Less age lowers the mean time to the first token, and raises its 99th percentile.
+"""
 
 from math import ceil, floor
 

@@ -49,7 +49,7 @@ def test_random_valid_actions_end_with_all_requests_done() -> None:
         assert info["done"] == 200 and kinds == {0, 1, 2}
         request = env.core.request
         assert (env.core.count[0]["free"], env.core.count[0]["running"]) == (149, 0)
-        assert -total <= (request["end"] - request["arrival"]).mean() * 1.001
+        assert -total <= (request["last"] - request["arrival"]).mean() * 1.001
 
 
 def test_first_come_first_served_is_the_rule() -> None:
@@ -61,4 +61,4 @@ def test_first_come_first_served_is_the_rule() -> None:
         done = env.step(np.int64(1 if env.action_masks()[1] else 0))[2]
     seed = int(np.random.Generator(np.random.PCG64(1)).integers(2**31))
     run = simulate(env.source.draw(seed, 200, env.rate), env.replica, find_rule("sarathi"))
-    np.testing.assert_allclose(env.core.request["end"], run.last)
+    np.testing.assert_allclose(env.core.request["last"], run.last)

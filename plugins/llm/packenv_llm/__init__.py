@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packenv.extend import lazy_names
+from packenv.extend import homes_of, lazy_names
 
 if TYPE_CHECKING:
     from packenv_llm.grading import score as score
@@ -26,15 +26,5 @@ def register() -> None:
     gymnasium.register("packenv/Replica-v1", entry_point="packenv_llm.environment:ReplicaEnv")
 
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".grading": ["score"],
-        ".replica": ["Replica", "StepTime"],
-        ".requests": ["Requests", "Source"],
-        ".rules": ["Rule"],
-        ".simulation": ["simulate"],
-        ".verbs": ["bound", "evaluate", "judge"],
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
 __all__ += ["register"]

@@ -7,7 +7,7 @@ import click
 from packenv.extend import Outputs, options_of, output_options
 from packenv_llm.options import DEFAULT_RULES, EvaluateOptions, JudgeOptions, ReplicaOptions
 
-GANTT_LOG = 200_000  # entries, for the first requests of a run
+GANTT_LOG = 2_000_000  # entries, one for each request in each step
 RULES = click.option(
     "--policy", "-p", "policies", multiple=True, metavar="RULE",
     help=f"Rule: an engine, vllm:watermark=0.02, or my_rule.py. Repeat for more  [default: {', '.join(DEFAULT_RULES)}].",

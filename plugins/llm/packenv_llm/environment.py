@@ -88,26 +88,25 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         chosen = int(action) if self.action_masks()[int(action)] else 0
         if chosen <= self.shown[0]:
             if chosen > 0:
-                engine.admit_chosen(self.core, int(self.places[chosen - 1]))
+                r = self.core.request[self.first[chosen - 1]]
+                engine.begin(self.core, int(self.places[chosen - 1]), int(r["prompt"] + r["produced"]))
             self._run(0 if chosen else 1)
         else:
-            engine.preempt_chosen(self.core, int(self.victims[chosen - 1 - self.shown[0]]))
+            engine.preempt(self.core, int(self.victims[chosen - 1 - self.shown[0]]))
             self.preempted = True
             self._look()
         # The reward is the time in the system since the last decision.
-        spent = float(self.core.count[0]["present_time"])
+        spent = float(self.core.bins[:, 4].sum())
         reward, self.passed = (self.passed - spent) / self.size, spent
         return self._observation(), reward, self.done, False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Mask actions, (1 + W + V,): admit if idle."""
         mask = np.zeros(1 + sum(self.shown), np.bool_)
-        count = self.core.count[0]
-        if not self.preempted:
-            mask[1 : 1 + len(self.places)] = [engine.may_enter(self.core, int(self.core.queue[place])) for place in self.places]
-        if self.short:
-            mask[1 + self.shown[0] : 1 + self.shown[0] + len(self.victims)] = True
-        mask[0] = count["running"] > 0 or not mask.any()
+        for n, i in enumerate(self.first):
+            mask[1 + n] = not self.preempted and engine.may_enter(self.core, int(i), self.room)
+        mask[1 + self.shown[0] : 1 + self.shown[0] + len(self.victims)] = self.short
+        mask[0] = self.core.count[0]["running"] > 0 or not mask.any()
         return mask
 
     def _run(self, steps: int) -> None:
@@ -123,22 +122,20 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         # Order the queue as at admission: preempted requests first.
         front = np.lexsort((request["tie"][queue] * (request["rejoined"][queue] < 0), queue, request["rejoined"][queue] >= 0))
         self.places = front[: self.shown[0]]
-        self.victims = self.core.running[: count["running"]][::-1][: self.shown[1]]
-        self.short = bool(engine.is_short(self.core)) and count["running"] > 1
+        self.first, self.victims = queue[self.places], self.core.running[: count["running"]][::-1][: self.shown[1]]
+        self.room = int(engine.room(self.core))
+        self.short = self.room < 0 and count["running"] > 1
 
     def _observation(self) -> NDArray[np.float32]:
-        count, request = self.core.count[0], self.core.request
-        rest = [count["free"] / self.replica.usable, count["queued"] / 100, count["running"] / 100, float(self.short)]
-        parts = []
-        for rows, room in ((self.core.queue[self.places], self.shown[0]), (self.victims, self.shown[1])):
-            chosen = request[rows]
-            produced = chosen["produced"] + (count["beats"] - chosen["beat"]) * (chosen["state"] == engine.DECODES)
-            part = np.zeros((room, FEATURES), np.float32)
-            part[: len(rows)] = np.column_stack(
-                [(chosen["prompt"] + produced) / 1000, (count["now"] - chosen["arrival"]) / 10, produced / 1000]
-            )
-            parts.append(part.ravel())
-        return np.minimum(np.concatenate([np.array(rest, np.float32), *parts]), np.float32(MOST))
+        count = self.core.count[0]
+        parts: list[Any] = [
+            [count["free"] / self.replica.usable, count["queued"] / 100, count["running"] / 100, float(self.short)]
+        ]
+        for shown, most in zip((self.first, self.victims), self.shown, strict=True):
+            r = self.core.request[shown]
+            columns = (r["prompt"] + r["produced"]) / 1000, (count["now"] - r["arrival"]) / 10, r["produced"] / 1000
+            parts += [np.column_stack(columns).ravel(), np.zeros(FEATURES * (most - len(shown)))]
+        return np.minimum(np.concatenate(parts), MOST).astype(np.float32)
 
     def _info(self) -> dict[str, Any]:
         count = self.core.count[0]

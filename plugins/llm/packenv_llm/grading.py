@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from packenv.extend import (
     Column,
     InputError,
     Table,
-    combine,
     estimate,
     mean_and_half,
     nearest,
@@ -23,13 +23,12 @@ from packenv.extend import (
     numbers,
     read_json,
 )
-from packenv_llm.measures import counted, end_to_end
+from packenv_llm.measures import counted
 from packenv_llm.options import EvaluateOptions
 from packenv_llm.replica import Replica
 from packenv_llm.requests import Requests
 from packenv_llm.rules import find_rule
-from packenv_llm.simulation import simulate
-from packenv_llm.verbs import rate_bound, replica_of, source_of
+from packenv_llm.verbs import evaluate, replica_of
 
 SUITES = Path(__file__).parent / "suites"
 WORST = -100.0
@@ -77,7 +76,7 @@ def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, se
     plain = read_json(path)
     if not isinstance(plain, dict) or not isinstance(plain.get(split), list) or not plain[split]:
         raise InputError(f"{path}: a suite is an object with a list `{split}` of cases")
-    candidate, reference = find_rule(rule), find_rule(str(plain.get("reference", "vllm:watermark=0.02")))
+    rules = [find_rule(rule), find_rule(str(plain.get("reference", "vllm:watermark=0.02")))]
     cases = []
     for place, case in enumerate(plain[split]):
         where = f"{path}: {split}[{place}]"
@@ -87,22 +86,19 @@ def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, se
             options = EvaluateOptions(**{key: value for key, value in case.items() if key != "requests"})
         except (TypeError, ArgumentError) as error:
             raise InputError(f"{where}: {error}") from None
-        replica, source = replica_of(options), source_of(case["requests"], options)
-        limit = rate_bound(source, replica).rate
-        rate = options.rate or (options.load or 0.9) * limit
-        rows, runs = [], []
-        # Run the rule and the reference on the same requests.
-        for each in range(seed, seed + seeds):
-            table = source.draw(each, options.count, rate)
-            pair = [simulate(table, replica, of, each, intensity=rate / limit) for of in (candidate, reference)]
-            runs.append(pair)
-            least = float(least_seconds(table, replica)[counted(pair[0])].mean())
-            rows.append([*(float(end_to_end(run).mean()) for run in pair), least])
-        verdicts = [combine(run.verdict for run in side).kind for side in zip(*runs, strict=True)]
-        problem = "unstable" if verdicts[0] == UNSTABLE != verdicts[1] else ""
-        problem = "knows output lengths, which no server does" if candidate.knows_outputs else problem
-        scores = [WORST if problem else max(WORST, 100 * math.log(b / a) / math.log(b / c)) for a, b, c in rows]
-        mean, other, bound = np.mean(rows, axis=0).tolist()
-        name = f"{place + 1}: {case['requests']} at {rate / limit:.2g}"
-        cases.append({"case": name, "mean": mean, "reference": other, "bound": bound, "scores": scores, "problem": problem})
-    return Score(candidate.name, str(plain.get("name", path.stem)), cases)
+        comparison = evaluate(case["requests"], rules, options=replace(options, seed=seed, seeds=seeds))
+        problem = ""
+        if comparison.verdict(rules[0].name) == UNSTABLE != comparison.verdict(rules[-1].name):
+            problem = "unstable"
+        if rules[0].knows_outputs:
+            problem = "knows output lengths, which no server does"
+        replica, runs = replica_of(options), comparison.runs[rules[0].name]
+        times = {"mean": comparison.values(rules[0].name, "e2e_mean"), "reference": comparison.values(rules[-1].name, "e2e_mean")}
+        times["bound"] = [float(least_seconds(run.requests, replica)[counted(run)].mean()) for run in runs]
+        scores = [max(WORST, 100 * math.log(b / a) / math.log(b / c)) for a, b, c in zip(*times.values(), strict=True)]
+        cases.append(
+            {"case": f"{place + 1}: {case['requests']} at {comparison.load:.2g}"}
+            | {key: float(np.mean(values)) for key, values in times.items()}
+            | {"scores": [WORST] * seeds if problem else scores, "problem": problem}
+        )
+    return Score(rules[0].name, str(plain.get("name", path.stem)), cases)

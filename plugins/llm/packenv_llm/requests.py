@@ -34,9 +34,9 @@ class Requests:
     arrival: Floats
     prompt: Ints
     output: Ints
-    limit: Ints | None = None
-    predicted: Ints | None = None
-    priority: Floats | None = None
+    limit: Any = None
+    predicted: Any = None
+    priority: Any = None
     name: str = "requests"
 
     def __post_init__(self) -> None:
@@ -53,9 +53,10 @@ class Requests:
         for key in ("prompt", "output"):
             column = getattr(self, key)
             self._refuse((column < 1) | (column > 2**30), f"{key} of {{}} tokens: 1 to 2^30", column)
-        limit = np.full(n, self.output.max(), np.int64) if self.limit is None else self.limit
-        object.__setattr__(self, "limit", limit)
-        self._refuse(self.output > limit, "output of {} tokens is above its limit", self.output)
+        for key, value in (("limit", self.output.max()), ("predicted", self.output), ("priority", np.zeros(n))):
+            if getattr(self, key) is None:
+                object.__setattr__(self, key, np.broadcast_to(value, n))
+        self._refuse(self.output > self.limit, "output of {} tokens is above its limit", self.output)
 
     def _refuse(self, wrong: Any, problem: str, values: NDArray[Any]) -> None:
         if wrong.any():
@@ -74,7 +75,7 @@ class Requests:
         peak = self.prompt + self.output - 1
         blocks = -(-peak // replica.block)
         self._refuse(blocks > replica.usable, f"needs {{}} blocks at its end, and there are {replica.usable}", blocks)
-        if reserves and self.limit is not None:
+        if reserves:
             blocks = -(-(self.prompt + self.limit - 1) // replica.block)
             problem = f"reserves {{}} blocks up to its limit, and there are {replica.usable}"
             self._refuse(blocks > replica.usable, problem, blocks)
@@ -135,7 +136,7 @@ class Source:
 
             factors = np.exp(self.error * ndtri(uniforms(seed, ERROR, n)))
             predicted = np.maximum(np.rint(requests.output * factors), 1).astype(np.int64)
-            requests = replace(requests, predicted=predicted)
+            return replace(requests, predicted=predicted)
         return requests
 
     def _from_services(self, seed: int, n: int, rate: float) -> Requests:
@@ -149,9 +150,8 @@ class Source:
             prompt[of_kind] = np.interp(u[of_kind], service.shares, service.prompts)
             output[of_kind] = np.interp(v[of_kind], service.shares, service.outputs)
         prompts, outputs = (np.maximum(np.rint(column), 1).astype(np.int64) for column in (prompt, output))
-        most = round(max(service.outputs[-1] for service in self.services))
-        arrival = self._arrivals(seed, n) / rate
-        return Requests(arrival, prompts, outputs, np.full(n, most, np.int64), name=self.name)
+        most = np.full(n, round(max(service.outputs[-1] for service in self.services)))
+        return Requests(self._arrivals(seed, n) / rate, prompts, outputs, most, name=self.name)
 
     def _arrivals(self, seed: int, n: int) -> Floats:
         """Draw arrivals at rate one, with gamma rates by window."""
@@ -172,7 +172,7 @@ class Source:
 
     def _from_table(self, seed: int, n: int, rate: float) -> Requests:
         table = self.table
-        assert table is not None and table.limit is not None
+        assert table is not None
         # Blocks of rows preserve the table's bursts, except with Poisson arrivals.
         size = min(BLOCK_ROWS if not self.poisson else 1, len(table))
         first = (uniforms(seed, PLACE, -(-n // size)) * len(table)).astype(np.int64)
@@ -183,13 +183,14 @@ class Source:
             mean = table.arrival[-1] / max(len(table) - 1, 1)
             gaps = np.diff(table.arrival, prepend=table.arrival[0] - mean)
             arrival = np.cumsum(gaps[rows]) / (gaps.mean() or 1.0)
-        return Requests(arrival / rate, table.prompt[rows], table.output[rows], table.limit[rows], name=self.name)
+        columns = {key: getattr(table, key)[rows] for key in ("prompt", "output", "limit", "predicted", "priority")}
+        return Requests(arrival / rate, **columns, name=self.name)
 
 
 def between(name: str, prompt: float, output: float, ratio: float) -> Source:
     """Return uniform lengths, up to `ratio` away from their means."""
-    prompts, outputs = ((mean * (1 - ratio), mean * (1 + ratio)) for mean in (prompt, output))
-    return Source(name, (Service(1.0, prompts, outputs),))
+    ends = 1 - ratio, 1 + ratio
+    return Source(name, (Service(1.0, tuple(prompt * end for end in ends), tuple(output * end for end in ends)),))
 
 
 SHARES = (0.0, 0.05, 0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 0.93, 0.97, 0.99, 0.995, 0.999, 1.0)
@@ -222,8 +223,7 @@ def find_source(text: str | Source | Requests) -> Source:
     sources = named_sources()
     if text in sources:
         return sources[text]
-    lengths = LENGTHS.fullmatch(text)
-    if lengths is not None:
+    if (lengths := LENGTHS.fullmatch(text)) is not None:
         prompt, output, ratio = int(lengths[1]), int(lengths[2]), float(lengths[3] or 0)
         if prompt < 1 or output < 1 or ratio >= 1:
             raise InputError(f"requests {text!r}: lengths from 1 on, and a ratio from 0 to below 1")

@@ -1,12 +1,20 @@
-"""Rules for admission, order, victims and steps, and named engines."""
+"""Rules for admission, order, victims and steps, named engines, and functions of your rule file.
+
+A file is checked, and never executed as Python.
+"""
 
 from __future__ import annotations
 
+import ast
+import functools
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
-from packenv.extend import InputError, nearest
+import numpy as np
+
+from packenv.extend import InputError, Vocabulary, checked, nearest, read_text, reading, rule_address
+from packenv_llm.engine import Seen, seen_replica, seen_request
 
 BATCHES = ("mixed", "prefill-first", "prompts-alone", "whole-batches")
 ADMISSIONS = ("prompt", "chunk", "reserve", "ratio", "known-look-ahead")
@@ -14,7 +22,13 @@ ORDERS = ("fcfs", "prompt", "aged", "hrrn", "edf", "priority", "limit", "known-o
 VICTIMS = ("tail", "least", "most", "score", "priority", "retract", "random", "prompt")
 REJOINS = ("front", "order", "back")
 FUNCTIONS = ("order", "victim", "admit")
-"""Functions of a rule file."""
+"""Functions of a rule file: the smallest `order` first, the largest `victim` is preempted, `admit` above 0 admits."""
+
+LANGUAGE = Vocabulary(
+    ("request", "replica"), {"request": tuple(seen_request.names or ()), "replica": tuple(seen_replica.names or ())}
+)
+FIXED = {f"request.{name}" for name in ("prompt", "known", "produced", "limit", "priority", "preemptions")}
+"""Names with constant values while a request waits."""
 
 CHOICES = {"batch": BATCHES, "admission": ADMISSIONS, "order": ORDERS, "victim": VICTIMS, "rejoin": REJOINS}
 
@@ -38,6 +52,9 @@ class Rule:
                `priority`: highest number, then last arrival. `retract`: SGLang's. `random`. `prompt`: shortest prompt
     rejoin     queue place of preempted requests: front, back, or in their order
     file       your file with up to three functions for order, victim and admission
+
+    `short-first` is packenv's compromise: lower means than a watermark of 2 %, and no higher 99th percentile of the time to the
+    first token on conversations, code and long outputs. It fails on Mooncake's long prompts. No other age passes on all four.
     """
 
     name: str = "vllm"
@@ -87,7 +104,7 @@ ENGINES = {
         Rule("trt-no-evict", admission="reserve"),  # TensorRT-LLM, commit 02a10fed
         Rule("trt-max-utilization", admission="chunk", rejoin="order"),  # the same
         Rule("sglang", "prompts-alone", admission="ratio", victim="retract", rejoin="back"),  # commit 00550cd1
-        Rule("short-first", watermark=0.01, order="aged-tokens", rate=0.05, rejoin="order"),  # packenv's
+        Rule("short-first", watermark=0.01, order="aged-tokens", rate=0.05, rejoin="order"),  # a compromise
         Rule("mc-sf-known", admission="known-look-ahead", order="known-output", rejoin="order"),  # arXiv 2502.07115
     )
 }
@@ -126,11 +143,36 @@ def find_rule(text: str | Rule) -> Rule:
 
 def read_functions(file: str) -> str:
     """Read and check a rule file. Raises InputError with line."""
-    from packenv.extend import read_text, reading
-
     with reading(file):
         source = read_text(Path(file))
-    from packenv_llm.functions import functions_in
-
     functions_in(source, file)
     return source
+
+
+@functools.cache
+def functions_in(source: str, file: str) -> dict[str, Any]:
+    """Return a file's checked functions. Raises InputError with its line."""
+    try:
+        names = {node.name for node in ast.parse(source, file).body if isinstance(node, ast.FunctionDef)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        names = {FUNCTIONS[0]}  # `checked` has the message
+    rules = {name: checked(source, file, name, LANGUAGE) for name in FUNCTIONS if name in names}
+    if not rules:
+        raise InputError(f"{file}: no function order, victim or admit in it, with the arguments request, replica")
+    for name, rule in rules.items():
+        if rule.parameters:
+            raise InputError(f"{file}: {name} has arguments behind replica; use constants above the function")
+    return rules
+
+
+def empty_arguments() -> Seen:
+    return Seen(request=np.zeros(1, seen_request), replica=np.zeros(1, seen_replica), parameters=np.zeros(0))
+
+
+@functools.cache
+def compiled_functions(source: str, file: str) -> dict[str, tuple[int, bool]]:
+    """Return addresses, and whether values change while a request waits."""
+    seen = empty_arguments()
+    arguments = (seen.request, seen.replica, seen)
+    rules = functions_in(source, file)
+    return {name: (rule_address(rule, file, name, arguments), not rule.reads <= FIXED) for name, rule in rules.items()}

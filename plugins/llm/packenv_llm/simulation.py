@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from packenv.extend import NO_VERDICT, ArgumentError, InputError, Verdict, judge_run, settling_time
 from packenv_llm import engine
-from packenv_llm.functions import compiled_functions
 from packenv_llm.replica import Replica
 from packenv_llm.requests import Requests
-from packenv_llm.rules import ADMISSIONS, BATCHES, ORDERS, REJOINS, VICTIMS, Rule
+from packenv_llm.rules import CHOICES, Rule, compiled_functions, empty_arguments
 
 BINS = 512
 WARMUP = 0.1
@@ -27,7 +26,7 @@ class Run:
     first, last  (n,) times of the first and of the last token
     silence      (n,) longest time between two tokens
     bins         (bins, 3) waiting requests, running requests and blocks in use, on average over `width` seconds each
-    used, running, waiting  block-seconds in use, and seconds of running and waiting requests
+    busy, waiting, running, used  seconds of steps, of waiting and of running requests, and block-seconds in use
     """
 
     rule: Rule
@@ -43,9 +42,9 @@ class Run:
     width: float
     seconds: float
     busy: float
-    used: float
-    running: float
     waiting: float
+    running: float
+    used: float
     steps: int
     wasted: int
     computed: int
@@ -62,23 +61,19 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
     n = len(requests)
     places = min(replica.places, n)
     request = np.zeros(n, engine.request_type)
-    for key in ("arrival", "prompt", "output", "limit"):
+    for key in ("arrival", "prompt", "output", "limit", "predicted", "priority"):
         request[key] = getattr(requests, key)
-    request["predicted"] = requests.output if requests.predicted is None else requests.predicted
-    request["priority"] = 0.0 if requests.priority is None else requests.priority
-    request["first"] = request["last"] = request["end"] = np.nan
+    request["first"] = request["last"] = np.nan
     # Write the rule and the replica as numbers for the engine.
     setting = np.zeros(1, engine.setting_type)
     addresses = compiled_functions(rule.source, rule.file) if rule.source else {}
     values: dict[str, Any] = {
+        **vars(replica.time),
+        **{key: choices.index(getattr(rule, key)) for key, choices in CHOICES.items()},
+        **{key: getattr(rule, key) for key in ("chunked", "hold", "threshold", "rate")},
         **{"block": replica.block, "usable": replica.usable, "budget": replica.tokens, "places": places, "closed": closed},
-        "shortest": requests.prompt.min(),
-        **{key: getattr(replica.time, key) for key in ("fixed", "prefill", "decode", "level", "above", "quantum")},
-        **{"batch": BATCHES.index(rule.batch), "chunked": int(rule.chunked), "hold": int(rule.hold)},
-        **{"admission": ADMISSIONS.index(rule.admission), "reserve": int(rule.watermark * replica.blocks)},
-        **{"threshold": rule.threshold, "order": ORDERS.index(rule.order), "victim": VICTIMS.index(rule.victim)},
-        **{"rejoin": REJOINS.index(rule.rejoin), "rate": rule.rate, "seed": seed},
-        **{"moving": int(rule.order == "hrrn" or addresses.get("order", (0, False))[1])},
+        **{"reserve": int(rule.watermark * replica.blocks), "seed": seed},
+        **{"moving": rule.order == "hrrn" or addresses.get("order", (0, False))[1]},
         **{f"{name}_at": address for name, (address, _) in addresses.items()},
     }
     for key, value in values.items():
@@ -89,24 +84,17 @@ def core_of(requests: Requests, replica: Replica, rule: Rule, seed: int = 0, clo
     setting["width"] = max(horizon, 1e-9) / BINS
     count = np.zeros(1, engine.count_type)
     count["free"], count["ratio"] = replica.usable, engine.START
-    power = 1 << int(requests.output.max() + 2).bit_length()
     return engine.Core(
         request=request,
         setting=setting,
         count=count,
         queue=np.zeros(n, np.int32),
-        **{name: np.zeros(places + 1, np.int32) for name in ("running", "fresh", "entering")},
+        running=np.zeros(places + 1, np.int32),
         phase=np.zeros(replica.block, np.int64),
-        ring=np.full(power, engine.NONE, np.int32),
-        peak_beat=np.zeros(power, np.int64),
-        peak=np.zeros(power),
         gaps=np.zeros(engine.GAP_BINS, np.int64),
-        bins=np.zeros((BINS, 3)),
-        ends=np.zeros((2, places + 1)),
+        bins=np.zeros((BINS + 1, 5)),
         log=np.zeros(log, engine.log_type),
-        seen=engine.Seen(
-            request=np.zeros(1, engine.seen_request), replica=np.zeros(1, engine.seen_replica), parameters=np.zeros(0)
-        ),
+        seen=empty_arguments(),
     )
 
 
@@ -142,18 +130,19 @@ def simulate(
     if why == engine.ENDLESS_LOOP:
         raise InputError(f"rule {rule.name}: no request has had a token for {engine.MOST_IDLE:,} steps at {count['now']:.6g} s")
     width, verdict = float(core.setting[0]["width"]), NO_VERDICT
-    bins, outputs = core.bins / width, requests.output.astype(np.float64)
+    busy, waiting, running, used, _ = core.bins.sum(axis=0).tolist()
+    bins, outputs = core.bins[:-1, 1:4] / width, requests.output.astype(np.float64)
     if not closed:
         # Judge stability from the waiting requests over time, in slots of a microsecond.
-        residence = 1e6 * count["running_time"] / max(count["done"], 1)
+        residence = 1e6 * running / max(count["done"], 1)
         settling = settling_time(residence, residence * float((outputs**2).mean() / outputs.mean() ** 2) / 2)
         verdict = judge_run(np.ascontiguousarray(bins[:, 0]), max(round(width * 1e6), 1), settling, intensity)
     table = replace(requests, arrival=request["arrival"].copy()) if closed else requests
-    names = {"seconds": "now", "used": "used_time", "running": "running_time", "waiting": "waiting_time"}
     values: dict[str, Any] = {
-        **{name: request[key] for name, key in (("first", "first"), ("last", "end"), ("silence", "gap"))},
-        **{name: float(count[names.get(name, name)]) for name in ("seconds", "busy", "used", "running", "waiting")},
+        "last": np.where(request["state"] == engine.DONE, request["last"], np.nan),
+        **{"first": request["first"], "silence": request["gap"], "preemptions": request["preemptions"]},
+        **{"gaps": core.gaps, "log": core.log[: int(count["logged"])], "seconds": float(count["now"])},
         **{name: int(count[name]) for name in ("steps", "wasted", "computed", "done")},
-        **{"preemptions": request["preemptions"], "gaps": core.gaps, "log": core.log[: int(count["logged"])]},
+        **{"busy": busy, "waiting": waiting, "running": running, "used": used},
     }
     return Run(rule, table, replica, seed, bins=bins, width=width, verdict=verdict, **values)

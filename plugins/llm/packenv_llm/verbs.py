@@ -99,14 +99,9 @@ def rate_bound(source: Source, replica: Replica) -> RateBound:
     time, tokens = replica.time, prompt + output - 1
     limits = steps / replica.usable, tokens / replica.tokens, output / replica.places
     seconds = time.prefill * prompt + time.decode * (output - 1) + time.level * tokens / time.quantum
-    fewest = max(limits)
-
-    def cost(n: float) -> float:
-        return time.fixed * n + seconds + time.above * max(0.0, tokens - time.quantum * n)
-
-    least = cost(fewest)
-    if time.above > 0:  # more and shorter steps may be cheaper
-        least = min(least, cost(max(fewest, tokens / time.quantum)))
+    # With a cost above the quantum, more and shorter steps may be cheaper.
+    numbers_of_steps = max(limits), max(*limits, tokens / time.quantum)
+    least = seconds + min(time.fixed * n + time.above * max(0.0, tokens - time.quantum * n) for n in numbers_of_steps)
     return RateBound(1 / least if least > 0 else math.inf, steps, prompt, output, *limits, seconds)
 
 
@@ -183,7 +178,7 @@ class Comparison(Showable):
             table.add(rule, self.verdict(rule), *cells)
         ratios = Table(f"Ratios to {first}", [Column("rule"), *numbers(*(m.heading for m in directed))], spare=SPARE)
         for rule in others:
-            ratios.add(rule, *(ratio_text(self.ratio(rule, first, m.key)) for m in directed))
+            ratios.add(rule, *(str(self.ratio(rule, first, m.key)) for m in directed))
         return [table, ratios] if others else [table]
 
     def footnotes(self) -> list[str]:
@@ -193,12 +188,12 @@ class Comparison(Showable):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        records = []
-        for rule, runs in self.runs.items():
-            for run, values in zip(runs, self.by_rule[rule], strict=True):
-                head = {"requests": self.source.name, "policy": rule, "seed": run.seed, "rate": self.rate, "load": self.load}
-                records.append(head | run.verdict.plain | values)
-        return records
+        head = {"requests": self.source.name, "rate": self.rate, "load": self.load}
+        return [
+            head | {"policy": rule, "seed": run.seed} | run.verdict.plain | values
+            for rule, runs in self.runs.items()
+            for run, values in zip(runs, self.by_rule[rule], strict=True)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         return {"runs": self.records}
@@ -207,50 +202,39 @@ class Comparison(Showable):
         """Draw queue and memory, or request times with "schedule"."""
         if what == "schedule":
             return Charts(self.title, [self._gantt(rule, runs[0]) for rule, runs in self.runs.items()])
-        colours = colours_for([*self.runs])
-        figures = []
-        for column, label in ((0, "waiting requests"), (2, "share of the blocks in use")):
-            if column == 2 and not self.options.blocks:
-                continue
-            lines, top = [], 1e-9
-            for (rule, runs), colour in zip(self.runs.items(), colours, strict=True):
-                run = runs[0]
-                last = max(int(np.ceil(min(run.seconds / run.width, len(run.bins)))), 1)
-                y = run.bins[:last, column] / (run.replica.usable if column == 2 else 1)
-                lines.append(Line(rule, colour, ((np.arange(last) + 0.5) * run.width).tolist(), y.tolist()))
-                top = max(top, float(y.max()))
-            figures.append(
-                Figure(label, f"{label} over time, seed {self.options.seed}", LineChart(lines, "seconds", label, 1.05 * top))
-            )
+        figures = [self._over_time("waiting requests", 0, 1)]
+        if self.options.blocks:
+            figures.append(self._over_time("share of the blocks in use", 2, replica_of(self.options).usable))
         return Charts(self.title, figures)
 
+    def _over_time(self, label: str, column: int, unit: int) -> Figure:
+        lines = []
+        for (rule, runs), colour in zip(self.runs.items(), colours_for([*self.runs]), strict=True):
+            run = runs[0]
+            last = min(max(math.ceil(run.seconds / run.width), 1), len(run.bins))
+            times = (np.arange(last) + 0.5) * run.width
+            lines.append(Line(rule, colour, times.tolist(), (run.bins[:last, column] / unit).tolist()))
+        top = max(1e-9, *(max(line.y) for line in lines))
+        return Figure(label, f"{label} over time, seed {self.options.seed}", LineChart(lines, "seconds", label, 1.05 * top))
+
     def _gantt(self, rule: str, run: Run) -> Figure:
-        shown = min(GANTT_REQUESTS, len(run.requests))
-        entries = []
+        entries, shown = [], min(GANTT_REQUESTS, len(run.requests))
         preempted = run.log[run.log["kind"] == PREEMPTED]
         for i in range(shown):
-            marks = [Mark(float(run.first[i]))]
-            marks += [Mark(float(time), "x") for time in preempted["time"][preempted["request"] == i][:20]]
+            times = preempted["time"][preempted["request"] == i][:20]
+            marks = [Mark(float(run.first[i])), *(Mark(float(time), "x") for time in times)]
             entries.append(ChartRow(str(i), COLOURS[0], float(run.requests.arrival[i]), float(run.last[i]), marks))
-        end = max(float(np.nanmax(run.last[:shown])), 1e-9)
+        end = max(float(run.last[:shown].max()), 1e-9)
         keys = (LegendKey(COLOURS[0], "first token", "o"), LegendKey(COLOURS[0], "preempted", "x"))
         finding = f"{rule}: from arrival to last token of the first {shown} requests"
         return Figure(rule, finding, RowChart(entries, "seconds", (0.0, end), marks=keys))
 
     def page(self) -> Page:
-        sections = [
-            Section("Over time", self.charts().figures),
-            Section("Measures", notes=self.footnotes(), tables=self.tables()),
-        ]
+        measures = Section("Measures", notes=self.footnotes(), tables=self.tables())
         facts = [("requests", self.source.name), ("replica", str(replica_of(self.options))), ("seeds", str(self.options.seeds))]
         verdicts = ", ".join(f"{rule} is {self.verdict(rule)}" for rule in self.runs if self.verdict(rule))
-        return Page(self.title, verdicts or f"{len(self.runs)} rules, closed loop", facts, sections)
-
-
-def ratio_text(ratio: Interval) -> str:
-    if ratio.mean is None or ratio.low is None or ratio.high is None:
-        return number(ratio.mean)
-    return f"{number(ratio.mean)} [{number(ratio.low)}, {number(ratio.high)}]"
+        answer = verdicts or f"{len(self.runs)} rules, closed loop"
+        return Page(self.title, answer, facts, [Section("Over time", self.charts().figures), measures])
 
 
 @takes(EvaluateOptions)
@@ -281,9 +265,6 @@ def evaluate(
     return Comparison(source, runs, options, *((None, None) if options.closed else (rate, load)))
 
 
-TRIAL = ("load", "verdict", "confidence", "requests", "seeds", "waiting")
-
-
 class Judgment(NamedTuple):
     """A stable share of the bound: `low` to below `high`.
 
@@ -309,12 +290,11 @@ class Judgments(Answer):
         for case in judgments:
             cells = f"{case.low:.3f}", f"{case.high:.3f}", number(case.low * case.rate, 4), number(case.rate, 4)
             table.add(case.requests, case.policy, *cells)
-            doubtful = [
-                each["load"] for each in case.trials if each["verdict"] == UNDECIDED and case.low < each["load"] < case.high
-            ]
+            undecided = [trial["load"] for trial in case.trials if trial["verdict"] == UNDECIDED]
+            doubtful = [load for load in undecided if case.low < load < case.high]
             if doubtful:
-                where = f"{case.policy} on {case.requests}: undecided at {min(doubtful):.3f} to {max(doubtful):.3f}"
-                notes.append(f"{where}; a larger --count decides")
+                loads = f"undecided at {min(doubtful):.3f} to {max(doubtful):.3f}"
+                notes.append(f"{case.policy} on {case.requests}: {loads}; a larger --count decides")
         super().__init__([table], notes, [case._asdict() for case in judgments], draw=self._charts, write=self._page)
 
     def _charts(self) -> Charts:
@@ -332,11 +312,9 @@ def share_figures(rows: Iterable[tuple[str, str, float, float]]) -> list[Figure]
     for heading, rule, low, high in rows:
         colour = colours.setdefault(rule, COLOURS[len(colours) % len(COLOURS)])
         by_heading.setdefault(heading, []).append(ChartRow(rule, colour, low, high, text=f"{low:.3f} to {high:.3f}"))
-    found = "{}: the share of the bound that each rule keeps stable"
-    return [
-        Figure(heading, found.format(heading), RowChart(entries, "share of the bound", (0.0, 1.0), bars=True))
-        for heading, entries in by_heading.items()
-    ]
+    charts = {heading: RowChart(entries, "share of the bound", (0.0, 1.0), bars=True) for heading, entries in by_heading.items()}
+    finding = "the share of the bound that each rule keeps stable"
+    return [Figure(heading, f"{heading}: {finding}", chart) for heading, chart in charts.items()]
 
 
 class LoadRun(NamedTuple):
@@ -376,19 +354,16 @@ def _judgment(source: Source, rule: Rule, replica: Replica, options: JudgeOption
     def plan(load: float) -> Iterator[list[Any]]:
         return ([LoadRun(load, length, seed) for seed in range(options.seeds)] for length in lengths)
 
-    def run(runs: Sequence[Any]) -> list[RunOutcome]:
-        outcomes = []
-        for planned in runs:
-            table = source.draw(planned.seed, planned.slots, planned.load * limit)
-            done = simulate(table, replica, rule, planned.seed, drain=False, intensity=planned.load)
-            outcomes.append(RunOutcome(done.verdict, done.waiting / done.seconds))
-        return outcomes
+    def outcome(planned: LoadRun) -> RunOutcome:
+        table = source.draw(planned.seed, planned.slots, planned.load * limit)
+        run = simulate(table, replica, rule, planned.seed, drain=False, intensity=planned.load)
+        return RunOutcome(run.verdict, run.waiting / run.seconds)
 
     # Bisect over loads, with longer runs for undecided ones.
-    search = LoadSearch(plan, run, lambda low, high, load, slots: None)
+    search = LoadSearch(plan, lambda runs: [outcome(planned) for planned in runs], lambda *_: None)  # type: ignore[arg-type]
     low, high = search.interval(max(1, round(options.width * GRID)))
     trials = [
-        dict(zip(TRIAL, (e.load, e.verdict.kind, e.verdict.confidence, e.slots, e.seeds, e.mean_queue), strict=True))
+        {"load": e.load} | e.verdict.plain | {"requests": e.slots, "seeds": e.seeds, "waiting": e.mean_queue}
         for e in search.evidence
     ]
     return Judgment(source.name, rule.name, low / GRID, high / GRID, limit, trials)
