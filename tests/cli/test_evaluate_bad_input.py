@@ -21,7 +21,6 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--load", "0.8,x"), "'x' is not a number"),
     (("paper/fig4b", "--load", "0.8,0.9", "--intensity", "0.5"), "give one of --load, --intensity and --rate"),
     (("paper/fig4b", "--rate", "0.1,0.2", "--gantt", "g.png"), "--schedule and --gantt show one load: give one --rate"),
-    (("paper/fig4b", "--intensity", "0.5,0.7", "--measure", "delay"), "did you mean mean_delay?"),
     (("paper/fig4b", "--slowdown-bound", "10min"), "--slowdown-bound 10min needs the length of a slot: give --slot-seconds"),
     (("--sizes", "discrete:4@1/3,6@2/3", "--service", "fixed:9", "--servers", 10), "one server of capacity 10 is 1x10"),
     (("--sizes", "discrete:4@0.33,6@0.66", "--servers", "1x10"), "not 1 (fractions such as 1/3 are exact)"),

@@ -174,7 +174,9 @@ def _benchmarks(path: Path) -> list[Log]:
     content = read_json(path)
     try:
         if "benchmarks" in content:
-            return [_guidellm(f"{path} benchmark {n}", benchmark) for n, benchmark in enumerate(content["benchmarks"], 1)]
+            return [
+                _guidellm(f"{shown_path(path)} benchmark {n}", benchmark) for n, benchmark in enumerate(content["benchmarks"], 1)
+            ]
         if "start_times" in content and "ttfts" in content:
             errors = content.get("errors") or [""] * len(content["ttfts"])
             requests = zip(content["start_times"], content["ttfts"], content["itls"], errors, strict=True)
@@ -182,7 +184,7 @@ def _benchmarks(path: Path) -> list[Log]:
                 (at, None, None, True) if error else (at, at + first, at + first + float(np.sum(gaps)), False)
                 for at, first, gaps, error in requests
             ]
-            return [_of_requests(str(path), rows, content.get("max_concurrency") is not None)]
+            return [_of_requests(shown_path(path), rows, content.get("max_concurrency") is not None)]
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise InputError(f"{path}: not as the benchmark writes it: {type(problem).__name__} {problem}") from None
     needs = "start_times and ttfts (vllm bench serve --save-result --save-detailed), or benchmarks (GuideLLM)"
