@@ -52,7 +52,9 @@ def check_measure(key: str) -> Measure:
     """Return the measure with this key. Raises InputError unless it is one number of a run."""
     by_key = {measure.key: measure for measure in MEASURES if measure.spread and measure.key != "utilisation"}
     if key not in by_key:
-        raise InputError(f"{key!r} is not a measure of a figure over the load{nearest(key, [*by_key])}")
+        mean = f"mean_{key}"
+        suggestion = f"; did you mean {mean}?" if mean in by_key else nearest(key, [*by_key])
+        raise InputError(f"{key!r} is not a measure of a figure over the load{suggestion}")
     return by_key[key]
 
 

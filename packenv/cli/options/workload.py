@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from packenv.content.text import OVERLOADED, counted, lasting, left_out_lines, listed
+from packenv.content.text import counted, lasting, left_out_lines, listed
 from packenv.errors import ArgumentError, CommandError, InputError, of_options
 from packenv.inputs.numbers import exact, excerpt
 from packenv.options.shared import DEFAULT_POLICIES, DEVICE_POLICIES, GANG_POLICIES, INTENSITIES, OF_READING, WorkloadOptions
@@ -317,7 +317,7 @@ def print_workload(
     if workload.overloaded and backlog is None:
         share = f"work comes at {workload.intensity:.0%} of what all servers can do"
         backlogged = f"{share}: waits are of a backlog, which is worked off at the end"
-        console.print(backlogged if drain and workload.jobs is not None else OVERLOADED, style="yellow")
+        console.print(backlogged if drain and workload.jobs is not None else workload.overload, style="yellow")
 
 
 def _time(workload: Workload, slots: float) -> str:
