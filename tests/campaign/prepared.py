@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from packenv.cli.main import COMMANDS, main
+from packenv.cli.main import COMMANDS, find_command, main
 
 LIBRARIES = ("matplotlib.backends.backend_agg", "pyarrow.parquet", "pyarrow.csv", "scipy.optimize", "scipy.stats", "highspy",
              "torch", "sb3_contrib", "torch.utils.tensorboard", "packenv.api", "packenv.learning.training.train")  # fmt: skip
@@ -89,13 +89,14 @@ def become(folder: str, environment: dict[str, str], terminal: str, limit: int |
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(file, mode, closefd=False) for file, mode in enumerate("rww"))
     sys.modules["__main__"] = import_module("packenv.cli.main")  # what its own processes begin with
     if limit is not None:
+        sys.dont_write_bytecode = True  # Python would keep the part that fits
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
 
 def prepare() -> None:
     """Import everything, and nothing that starts a thread."""
-    for module, _ in COMMANDS.values():
-        import_module(f"packenv.cli.{module.partition(':')[0]}")
+    for name in COMMANDS:
+        find_command(name)
     for library in LIBRARIES:
         with suppress(ImportError):
             import_module(library)

@@ -47,7 +47,7 @@ def completions(line: str, cwd: Path, dividing: str = DIVIDING) -> list[str]:
     ("line", "words"),
     [
         ("packenv ev", ["evaluate"]),
-        pytest.param("packenv evaluate --sl", ["--slot-seconds", "--slots"], marks=pytest.mark.slow),
+        pytest.param("packenv evaluate --sl", ["--slot-seconds", "--slowdown-bound", "--slots"], marks=pytest.mark.slow),
         ("packenv evaluate paper/f", ["paper/fig3a", "paper/fig3b", "paper/fig4a", "paper/fig4b"]),
         ("packenv evaluate paper/fig4b -p bf", ["bf-j", "bf-js", "bf-s"]),
         pytest.param("packenv judge paper/fig4b --policy vqs", ["vqs", "vqs-bf"], marks=pytest.mark.slow),

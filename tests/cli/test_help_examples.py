@@ -16,8 +16,8 @@ from packenv.cli.main import main
 from tests.cli.help_examples import commands, examples, words_of, write_files
 from tests.workloads.traces import samples, test_alibaba2018
 
-ELSEWHERE = ("packenv reproduce", "packenv bench")
-"""They run from a checkout, and have tests of their own."""
+ELSEWHERE = ("packenv reproduce", "packenv bench", "packenv verdict -")
+"""They run from a checkout or read standard input, and have tests of their own."""
 
 MINUTES = {
     "packenv judge": [],
@@ -48,7 +48,8 @@ def run(words: list[str]) -> Any:
 
 
 def shorter(example: str) -> list[str]:
-    return next((more for start, more in MINUTES.items() if example.startswith(start)), [])
+    more = next((more for start, more in MINUTES.items() if example.startswith(start)), [])
+    return [word for word in more if word not in example.split() or not word.startswith("--no-")]
 
 
 def as_it_stands() -> list[Any]:

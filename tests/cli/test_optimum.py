@@ -46,7 +46,7 @@ def test_optimum_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (record["makespan"], record["bound"], record["proven"], record["gap"]) == (6, 6, True, 0)
     assert record["policies"] == [{"policy": "fifo-ff", "makespan": 8, "gap": pytest.approx(1 / 3)}]
     assert record["tasks"] == 4 and record["history"][-1][1:] == [6, 6]
-    assert pq.read_table(schedule).column_names == ["task", "job", "start", "server", "end"]
+    assert {"task", "job", "start", "server", "end"} <= {*pq.read_table(schedule).column_names}
     assert plot.read_bytes().startswith(b"\x89PNG")
 
     evaluated = tmp_path / "evaluated.json"

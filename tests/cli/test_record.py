@@ -149,7 +149,8 @@ def test_an_interrupted_recording_leaves_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from packenv.cli.main import main; import minari.dataset.minari_storage\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "sys.dont_write_bytecode = True\n"  # Python would keep the part that fits
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, 3_000))\n"
         f"main(['record', 'paper/fig4b', *{SHORT!r}, '--policy', 'random', '--out', 'own-v0'])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, env=os.environ)
