@@ -102,9 +102,7 @@ def test_a_kind_of_file(folder: Path) -> None:
     assert any("plug-in gone 1.0: not_there cannot be imported: ModuleNotFoundError" in line for line in lines)
     assert "Traceback" not in done.stderr
     planned = run(folder, "plan", "a.toy", "-g", "mean wait <= 9")
-    assert (
-        planned.returncode == 2 and planned.stderr.splitlines()[-1] == "packenv: a.toy is a toy cluster: run packenv toy"
-    )
+    assert planned.returncode == 2 and planned.stderr.splitlines()[-1] == "packenv: a.toy is a toy cluster: run packenv toy"
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
         shares = {name: None if share is None else percent(share) for name, share in servers["share"].items()}
         used = {name: amount(name, value) for name, value in tasks["offered_load"].items()}
         rows = [("in use on average", used), (f"share of {shortened(servers['servers'])}", shares)]
-        rows += [("such servers", servers["like"])]
+        rows += [("servers like the first", servers["like"])]
     print_table(_table("Offered load", [(label, headings(columns)) for label, columns in rows]))
     if statistics.get("devices"):
         from packenv.workloads.devices import KindLoad, kinds_table

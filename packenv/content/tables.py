@@ -34,6 +34,7 @@ class Column(NamedTuple):
 
     heading: str
     numeric: bool = False
+    of_machine: bool = False  # about the computer that ran it: not for a paper
 
 
 def numbers(*headings: str) -> list[Column]:

@@ -11,8 +11,6 @@ NONE = "–"
 INTERVAL_REACHES_ZERO = "± as large as the mean, or larger: its 95 % interval reaches 0"
 """Note for a mean with `is_wide`: even its order of magnitude is unknown."""
 
-OVERLOADED = "intensity is 1 or more: no policy is stable in the long run"
-
 MOST_DECIMALS = 6
 
 PLURAL = re.compile(r"((?:[a-z]+ )*)(event|instance|link|machine|milestone|node|object|pod|row|step|task)s( that [a-z]+)?")

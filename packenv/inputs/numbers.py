@@ -162,6 +162,20 @@ def read_duration(text: str) -> Fraction | None:
     return sum((Fraction(count) * unit for count, unit in counts), Fraction(0)) if all(is_number(c) for c, _ in counts) else None
 
 
+class Duration(float):
+    """Seconds of a text with a unit, such as 10min; `text` shows it."""
+
+    def __new__(cls, seconds: float | Fraction, text: str) -> Duration:
+        new = super().__new__(cls, seconds)
+        new.text = text
+        return new
+
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        return float(self), self.text
+
+    text: str
+
+
 def read_seconds(text: str) -> Fraction | None:
     """Return the seconds of 90, 1.5h, 1e3 s or a duration."""
     text = text.strip()

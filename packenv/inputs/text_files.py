@@ -94,13 +94,15 @@ def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
 
 
 STANDARD_INPUT = "-"
+FOLDER, COPY = "packenv-input-", "standard-input"
+"""Start of a temporary folder's name, and name of standard input's copy in it."""
 ENDINGS_BY_START = {b"PAR1": ".parquet", b";": ".swf", b"{": ".json", b"[": ".json"}
 """Endings of files by their first bytes; all others are tables of text."""
 
 
 @functools.cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="packenv-input-")  # removed when the process ends
+    return tempfile.TemporaryDirectory(prefix=FOLDER)  # removed when the process ends
 
 
 @functools.cache
@@ -113,11 +115,16 @@ def standard_input() -> Path:
     if not first:
         raise InputError(f"{STANDARD_INPUT}: standard input is empty")
     ending = next((ending for begin, ending in ENDINGS_BY_START.items() if first.startswith(begin)), ".csv")
-    path = Path(_folder().name) / f"standard-input{ending}"
+    path = Path(_folder().name) / f"{COPY}{ending}"
     with path.open("wb") as file:
         file.write(first)
         shutil.copyfileobj(stream, file)
     return path
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as results name it: `standard input` for its copy."""
+    return "standard input" if path.stem == COPY and path.parent.name.startswith(FOLDER) else str(path)
 
 
 def from_standard_input(source: Any) -> Any:

@@ -25,13 +25,16 @@ from packenv.runs.statistics import interval, mean_and_half
 from packenv.workloads.gangs import which_fit
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
+from packenv.workloads.workload_of_trace import without_room
 
 MOST_NAMED = 5  # servers in a title or a sentence
 MOST_CHOICES = 1_000  # names among which similar ones are looked for
+PARTS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")  # between commas outside of brackets
+HOSTS = re.compile(r"([^\[\]]*)\[([0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*)\]([^\[\]]*)", re.ASCII)
 RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 
 UNFIT = (
-    {"": "{unfit} {fit} none of the remaining servers, so no goal is met without {these}."},
+    {"": "Without {these}, there is no room for {unfit}: {reasons}. So no goal is met."},
     {"": "Measures without them are of the other tasks, and no difference is shown."},
 )
 OF_POLICY = (
@@ -69,13 +72,17 @@ class Failure(NamedTuple):
 class FailurePlans(Showable):
     """Each policy with and without the failing servers.
 
-    unfit  tasks that fit none of the remaining servers
+    left_out  tasks without room on the remaining servers, by reason
     """
 
     request: PlanRequest
     failing: tuple[int, ...]
     comparisons: list[Failure]
-    unfit: int
+    left_out: dict[str, int]
+
+    @property
+    def unfit(self) -> int:
+        return sum(self.left_out.values())
 
     @property
     def title(self) -> str:
@@ -113,8 +120,8 @@ class FailurePlans(Showable):
         jobs = self.request.workload.jobs
         if jobs is None or not self.unfit:
             return lines
-        fit = "fits" if self.unfit == 1 else "fit"
-        facts = {"unfit": f"{self.unfit:,} of {counted(len(jobs), 'task')}", "fit": fit, "these": self._these}
+        unfit = f"{self.unfit:,} of {counted(len(jobs), 'task')}"
+        facts = {"unfit": unfit, "reasons": counted_by_reason(self.left_out), "these": self._these}
         return [sentences(UNFIT, facts), *lines]
 
     @property
@@ -190,7 +197,7 @@ class FailurePlans(Showable):
 
 def failure_plans(request: PlanRequest, failing: tuple[int, ...], options: RunOptions, log: PlanLog | None) -> FailurePlans:
     """Return each policy with and without the servers. Raises InputError."""
-    left, unfit = without_servers(request.workload, failing)
+    left, left_out = without_servers(request.workload, failing)
 
     def compare(policy: str, ask: AskRuns, say: Say) -> Failure:
         say(f"with and without {counted(len(failing), 'server')}")
@@ -199,7 +206,7 @@ def failure_plans(request: PlanRequest, failing: tuple[int, ...], options: RunOp
         before = search.decided(search.workload, ask, budget)
         return Failure(search.name, before, search.decided(left, ask, budget))
 
-    return FailurePlans(request, failing, plan_all(request.policies, compare, options, log)[0], unfit)
+    return FailurePlans(request, failing, plan_all(request.policies, compare, options, log)[0], left_out)
 
 
 def _ranges(failing: Sequence[int]) -> str:
@@ -214,17 +221,33 @@ def _ranges(failing: Sequence[int]) -> str:
 
 
 def parse_failing(text: str, servers: Servers) -> tuple[int, ...]:
-    """Read the failing servers: names such as `n03,n07`, or numbers.
+    """Read the failing servers: names such as `n03,n07` or `n[03-05,07]`, or numbers.
 
     Numbers from 0, such as `3,7,10-12`, are for servers without names. A list with names may have left out rows, so numbers
     would shift. Raises InputError for unknown servers, or if none is left.
     """
     failing: set[int] = set()
-    for part in map(str.strip, text.split(",")):
-        failing.update([_named(part, servers)] if servers.names else _numbered(part, len(servers)))
+    if not servers.names:
+        failing.update(*(_numbered(part, len(servers)) for part in map(str.strip, text.split(","))))
+    else:
+        failing.update(_named(name, servers) for part in PARTS.findall(text) for name in _hosts(part.strip(), len(servers)))
     if len(failing) == len(servers):
         raise InputError(f"--without {text}: no server is left")
     return tuple(sorted(failing))
+
+
+def _hosts(part: str, most: int) -> list[str]:
+    """Return the names of a Slurm host list: n03, n04 and n07 of `n[03-04,07]`."""
+    if (match := HOSTS.fullmatch(part)) is None:
+        return [part]
+    names = []
+    for span in match[2].split(","):
+        first, _, last = span.partition("-")
+        numbers = range(read_whole(first), read_whole(last or first) + 1)
+        if not 0 < len(numbers) <= most:
+            raise InputError(f"--without {part}: {span} must go up, over at most {counted(most, 'server')}")
+        names += [f"{match[1]}{number:0{len(first)}d}{match[3]}" for number in numbers]
+    return names
 
 
 def _named(name: str, servers: Servers) -> int:
@@ -255,20 +278,21 @@ def _numbered(part: str, servers: int) -> range:
     return range(first, last + 1)
 
 
-def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workload, int]:
-    """Return the work on the servers left, and the number of tasks left out.
+def without_servers(workload: Workload, failing: Sequence[int]) -> tuple[Workload, dict[str, int]]:
+    """Return the work on the servers left, and the tasks left out by reason.
 
     These tasks of a table fit none of the servers. Raises InputError if they are more than half, or can occur in a stream.
     """
     left = workload.servers.only(np.delete(np.arange(len(workload.servers)), failing))
     jobs = workload.jobs
     try:
-        return on_servers(workload, left), 0
+        return on_servers(workload, left), {}
     except InputError as problem:
         if jobs is None:
             raise InputError(f"without these servers, {problem}") from None
-        fits = which_fit(jobs.scaled(left.scale), left)
+        scaled = jobs.scaled(left.scale)
+        fits = which_fit(scaled, left)
         unfit = int((~fits).sum())
         if 2 * unfit > len(jobs):
             raise InputError(f"without these servers {unfit:,} of {counted(len(jobs), 'task')} fit nowhere: {problem}") from None
-    return workload.with_(jobs=jobs.only(fits)).with_(servers=left), unfit
+    return workload.with_(jobs=jobs.only(fits)).with_(servers=left), without_room(scaled, left, fits)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from packenv.content.text import counted, sentences
+from packenv.content.text import counted, number, sentences
 from packenv.errors import InputError
 from packenv.planning.goals import Goal
 from packenv.planning.kinds import on_servers
@@ -268,7 +268,7 @@ class Search:
         facts = {"policy": self.name, "servers": counted(trial.servers, "server"), "stopped": trial.stopped}
         if goal is not None:
             slot = self.workload.shown_slot
-            measured = "not known" if value is None else f"{value * goal.scale(slot):,.4g}{goal.unit(slot)}"
+            measured = "not known" if value is None else f"{number(value * goal.scale(slot), 4)}{goal.unit(slot)}"
             facts |= {"goal": goal.text, "title": goal.title, "value": measured, **self._added}
         return sentences(NEVER, facts | {"reason": reason, "used": used})
 

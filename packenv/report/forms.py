@@ -95,11 +95,11 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], library: str = "arrow") -> 
     return frame({name: [row.get(name) for row in flat_rows] for name in names}, library)
 
 
-def picture(result: Showable, *args: Any, **options: Any) -> Picture:
+def picture(result: Showable, args: Sequence[Any], options: Mapping[str, Any], width: float | None, titled: bool) -> Picture:
     """Return the charts of a result as a picture. Raises InputError."""
     from packenv.report.pictures import picture_of
 
-    return picture_of(result.charts(*args, **options))
+    return picture_of(result.charts(*args, **options), width, titled)
 
 
 def charts_of_run(run: Result, kind: str, workload: Workload, **options: Any) -> Charts:

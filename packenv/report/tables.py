@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, TextIO
 
 from rich import table as rich_table
@@ -66,10 +66,14 @@ def markdown_of(table: Table) -> str:
 
 
 def latex_of(table: Table) -> str:
-    """The table as a `tabular` of LaTeX, for the package booktabs; its title is a comment above it."""
-    lines = [[column.heading for column in table.columns], *table.rows]
+    """Return the table as a `tabular` for LaTeX's package booktabs, without speeds of the computer.
+
+    Its title is a comment above it.
+    """
+    kept = [not column.of_machine for column in table.columns]
+    lines = [[*compress(line, kept)] for line in ([column.heading for column in table.columns], *table.rows)]
     head, *rows = [f"{' & '.join(str(cell).translate(LATEX) for cell in line)} \\\\" for line in lines]
-    sides = "".join("r" if column.numeric else "l" for column in table.columns)
+    sides = "".join("r" if column.numeric else "l" for column in compress(table.columns, kept))
     title = [f"% {' '.join(table.title.split())}"] if table.title else []
     return "\n".join(
         [*title, f"\\begin{{tabular}}{{{sides}}}", "\\toprule", head, "\\midrule", *rows, "\\bottomrule", "\\end{tabular}"]

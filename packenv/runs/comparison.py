@@ -12,7 +12,7 @@ from typing import Any
 from packenv.content.page import Charts, Page, Section, check_kind
 from packenv.content.showable import Showable
 from packenv.content.tables import Styled, Table
-from packenv.content.text import OVERLOADED, clock_for, counted, estimate, listed, number
+from packenv.content.text import clock_for, counted, estimate, listed, number
 from packenv.errors import InputError
 from packenv.options.verbs import EvaluateOptions
 from packenv.policy import find_policy, is_told_durations, name_of
@@ -250,7 +250,7 @@ class Comparison(Showable):
         title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.label}"
         tabled = [workload.at(by_policy[0][0].seed)]
         answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
-        overloaded = [OVERLOADED] if workload.overloaded and backlog is None and not self.drained else []
+        overloaded = [workload.overload] if workload.overloaded and backlog is None and not self.drained else []
         return Page(title, answer, self._setting(), sections, [*overloaded, *self.remarks, *self.stopped], tabled)
 
     def _setting(self) -> list[tuple[str, str]]:

@@ -140,7 +140,7 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
         columns += [Column("verdict")] if measure.unit == SPEED and judged else []
         parts = resources if isinstance(summaries[0][measure.key], list) else []
         headings = [f"{resource} {measure.heading}" for resource in parts] or [measure.heading]
-        columns += numbers(*headings)
+        columns += [Column(heading, numeric=True, of_machine=measure.unit == SPEED) for heading in headings]
         if parts and measure.heading in spare:
             place = spare.index(measure.heading)
             spare[place : place + 1] = headings

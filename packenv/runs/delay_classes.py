@@ -115,6 +115,9 @@ def labels_of(workload: Workload, jobs: Jobs, by: str, seed: int) -> tuple[Ints,
         owners, code = np.unique(jobs.tenant, return_inverse=True)
         return code, [str(owner) for owner in owners.tolist()]
     has = [*({} if records is None or records.rows is None else records.labels)] + [TENANTS[0]] * (jobs.tenant is not None)
+    printable = {} if records is None else records.printable
+    if by in printable:
+        raise ArgumentError(f"`by` {by}: {workload.name} has no field {by}", printable[by])
     if has:
         raise ArgumentError(f"`by` {by}: {workload.name} has no such labels; it has {listed(has)}")
     raise ArgumentError(f"`by` {by}: {workload.name} has no labels: name a column of your table, as in `columns` class=Queue")

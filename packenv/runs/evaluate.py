@@ -11,6 +11,7 @@ from typing import Any
 from packenv.api import at_a_rate
 from packenv.errors import ArgumentError
 from packenv.executors.local import ThisProcess
+from packenv.inputs.numbers import Duration
 from packenv.options.fields import takes
 from packenv.options.shared import DEFAULT_POLICIES, DEFAULT_SLOTS
 from packenv.options.verbs import MOST_SEEDS, EvaluateOptions
@@ -133,6 +134,9 @@ def planned(
         raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
     if options.estimate_error is not None:
         workload = misjudged(workload, options.estimate_error)
+    for name in ("cutoff", "slowdown_bound"):
+        if workload.slot_seconds is None and isinstance(length := getattr(options, name), Duration):
+            raise ArgumentError(f"`{name}` {length.text} needs the length of a slot: give `slot_seconds`, such as 1")
     for name in ("by_size", "by"):
         if options.backlog is not None and getattr(options, name):
             raise ArgumentError(f"`{name}` needs arrival times, and `backlog` has none: leave one out")

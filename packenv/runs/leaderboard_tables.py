@@ -121,7 +121,7 @@ def markdown(groups: Sequence[Group], reference: str | None) -> str:
     for group in groups:
         workload, table = group.contests[0].workload.name, standings_table(group)
         title = f"`{workload}`{group.name.removeprefix(workload)}, {length_of(group)}"  # outside of the quotes, how many servers
-        heads = [heading.replace("supported", "supported share of ρ*") for heading, _ in table.columns[1:]]
+        heads = [heading.replace("supported", "supported share of ρ*") for heading, *_ in table.columns[1:]]
         rows = [[title, *heads], ["---", *["--:"] * len(heads)]]
         for name, *cells in table.rows:
             rows.append(

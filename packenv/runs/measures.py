@@ -319,8 +319,8 @@ MEASURES: list[Measure] = [
                  meaning="share of all value whose jobs have ended, mean from slot 0 to the end of the slowest policy's run of "
                          "the seed. Null if the run was stopped"),
     _of_schedule("progress_variance", "progress variance", LESS, _progress_variance, table="",
-                 meaning="variance over jobs of the finished share of their service, mean of 100 moments up to the end of the "
-                         "slowest policy's run of the seed. Null if the run was stopped"),
+                 meaning="variance over jobs of the finished share of their service, averaged over 100 moments. These divide the "
+                         "seed's longest run, over all policies, evenly. Null if the run was stopped"),
     _of_schedule("slowed", "slowed", LESS, _slowed, table="",
                  meaning="share of the jobs that took over a tenth longer than under the first policy. "
                          "Null for the first policy"),

@@ -130,7 +130,12 @@ def check_fits(sizes: Sizes | Jobs, servers: Servers) -> None:
             )
             problem = f"a demand of {amounts} fits in no server; the largest has {largest}"
             if (servers.kinds == UNIT).all():
-                problem += " (in other units, give servers a capacity for each resource: 3x32:128)"
+                larger = f"{max(len(servers), math.ceil(demand.max() / UNIT)):,.10g}"
+                problem += (
+                    f" (one server of capacity {larger} is 1x{larger})"
+                    if len(demand) == 1
+                    else " (in other units, give servers a capacity for each resource: 3x32:128)"
+                )
             if isinstance(sizes, Jobs):
                 raise RowError(int(np.argmax((sizes.demand == demand).all(axis=1))), problem)
             raise InputError(problem)

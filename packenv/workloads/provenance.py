@@ -87,6 +87,8 @@ class Records:
     """Unit of the file's times, one of TIME_UNITS."""
     labels: Mapping[str, Any] = field(default_factory=dict)
     """Arrays or Arrow columns (rows of the file,) of names such as users, by lower-case name."""
+    printable: Mapping[str, str] = field(default_factory=dict)
+    """Advice on labels that the program of the file can print, by name."""
     stays_here: ClassVar = True  # schedules are written by the process that has read the file (packenv.executors.shared)
 
     def columns(self) -> dict[str, pa.Array]:

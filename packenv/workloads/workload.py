@@ -330,7 +330,17 @@ class Workload(Showable):
     @property
     def overloaded(self) -> bool:
         """Whether arrivals, over time, exceed any policy's capacity."""
-        return self.intensity >= 1 and not self.at_once
+        return (self.intensity >= 1 or self.above_rho) and not self.at_once
+
+    @property
+    def above_rho(self) -> bool:
+        """Whether the load is proved to exceed ρ*: more work than its upper bound."""
+        return self.rho is not None and self.rate * self.mean_service > self.rho[1] * (1 + 1e-9)
+
+    @property
+    def overload(self) -> str:
+        """A line on arrivals that no policy can carry."""
+        return f"{'intensity is 1 or more' if self.intensity >= 1 else 'load is above ρ*'}: no policy is stable in the long run"
 
     @property
     def amounts(self) -> list[int]:

@@ -87,19 +87,15 @@ def workload_of_trace(
     slot = recorded.slot_seconds if reading.slot_seconds is None else reading.slot_seconds
     example_of = partial(example_servers, recorded, sizes)
     resources_of_tasks = 1 if one_size(sizes) else len(recorded.resources)
-    servers = servers_for(
-        spec, resources_of_tasks, recorded.resources, sizes, example_of, partitions, tuple(recorded.uncounted)
-    )
+    servers = servers_for(spec, resources_of_tasks, recorded.resources, sizes, example_of, partitions, tuple(recorded.uncounted))
     machines = dict(servers.left_out)
     larger = () if log is None else _larger_than_the_machine(log.machine, servers, spec)
     if kind is not None:
         servers = servers.and_kind(kind)
 
     # Where servers are nodes, a job on several of them is a gang.
-    several, spread = 0 if log is None else log.jobs_on_several_nodes(), False
-    if log is not None and several and reading.gangs is not False and (reading.gangs or any_number or len(servers) > 1):
-        recorded, spread = log.on_nodes(), True
-        log = recorded
+    recorded, of_nodes = on_nodes(recorded, any_number or len(servers) > 1, reading.gangs)
+    log = None if log is None else recorded
     jobs, dropped, t0 = recorded.jobs(slot, reading.speedup, sizes, reading.estimates)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
     jobs, servers = _with_devices(recorded, jobs, servers, reading.devices, source)
@@ -113,7 +109,7 @@ def workload_of_trace(
         servers = servers.only(np.arange(MOST_OF_A_GANG) % len(servers))
 
     # The table of the tasks that fit, from the first of them on, and its name.
-    alone, fits = _which_fit(recorded, jobs, servers, sizes, any_number)
+    fits = _which_fit(recorded, jobs, servers, sizes, any_number)
     table = jobs if fits.all() else jobs.only(fits)
     if log is not None and len(table) and (first := int(table.arrival[0])) > 0:  # a trace in slots has its own slot 0
         table = replace(table, arrival=table.arrival - first)
@@ -138,9 +134,8 @@ def workload_of_trace(
         raise InputError(f"{recorded.where(row)}: {error.problem}") from None
 
     # The remarks: omissions, durations for policies, and recorded waits unless tasks come faster.
-    too_large = {} if fits.all() else _left_out(jobs, servers, fits, alone)
+    too_large = {} if fits.all() else without_room(jobs, servers, fits)
     waits, began = None, None
-    of_nodes = [f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"] if several else []
     notes = (*recorded.notes, *of_nodes, *_not_modelled(recorded), *larger, *slurm_notes(recorded, spec))
     if on_machine and partitions:
         part = f"partition{'' if len(partitions) == 1 else 's'} {listed(partitions)}"
@@ -156,7 +151,7 @@ def workload_of_trace(
     of_log = Provenance(
         dict(dropped) | too_large | machines,
         1 - float(fits.mean()),
-        _share_of_work(jobs, ~fits),
+        _share_of_work(jobs, ~fits, servers),
         (*partitions,),
         slot_assumed=reading.slot_seconds is None and log is None,
         remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
@@ -164,10 +159,25 @@ def workload_of_trace(
         estimates=_estimates(reading.estimates, recorded.without_estimate(), jobs),
         recorded_waits=None if waits is None else waits[fits],
         file_records=Records(
-            None if rows is None else rows[fits], recorded.ids, began, "s" if log is None else log.time_unit, recorded.labels
+            None if rows is None else rows[fits],
+            recorded.ids,
+            began,
+            "s" if log is None else log.time_unit,
+            recorded.labels,
+            recorded.printable,
         ),
     )
     return setting.recorded(of_log)
+
+
+def on_nodes(recorded: Trace, several_servers: bool, gangs: bool | None = None) -> tuple[Trace, list[str]]:
+    """Return the trace with gangs for jobs on several nodes, where servers are nodes, and a line."""
+    several = recorded.jobs_on_several_nodes()
+    if not several:
+        return recorded, []
+    spread = several_servers if gangs is None else gangs
+    line = f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"
+    return recorded.on_nodes() if spread else recorded, [line]
 
 
 def slurm_notes(recorded: Trace, servers: Any) -> list[str]:
@@ -235,8 +245,8 @@ def _with_devices(recorded: Trace, jobs: Jobs, servers: Servers, devices: bool |
     return jobs.with_kinds(servers.device_kinds), servers
 
 
-def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> tuple[Bools, Bools]:
-    """Mark the tasks (n,) that fit alone, and with their gang."""
+def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> Bools:
+    """Mark the tasks (n,) that fit, with their gang."""
     alone = fits = fitting(jobs, servers)
     if 2 * int(alone.sum()) < len(alone):
         raise _too_small(recorded, jobs, servers.only([0]) if any_number else servers, alone, sizes)
@@ -246,7 +256,7 @@ def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_
             row = int(np.argmin(fits))
             one_by_one = "--one-by-one (gangs=False) lets its tasks start one by one"
             raise ArgumentError(f"{recorded.where(row)}: {too_large_gang(jobs, servers, row)}; {one_by_one}")
-    return alone, fits
+    return fits
 
 
 def _fitting_example(recorded: Trace, sizes: Sizes | None) -> tuple[str, str]:
@@ -256,15 +266,17 @@ def _fitting_example(recorded: Trace, sizes: Sizes | None) -> tuple[str, str]:
     return example_servers(recorded, usual_sizes(recorded, sizes)), ""
 
 
-def _share_of_work(jobs: Jobs, some: Bools) -> float:
-    """Return some tasks' (n,) largest share of amount × service."""
+def _share_of_work(jobs: Jobs, some: Bools, servers: Servers) -> float:
+    """Return some tasks' (n,) largest share of amount × service, over the resources of servers."""
     work = jobs.demand * jobs.service[:, None].astype(np.float64)
     total = work.sum(axis=0)
-    return float((work[some].sum(axis=0)[total > 0] / total[total > 0]).max(initial=0.0))
+    counts = (total > 0) & servers.capacity.any(axis=0)
+    return float((work[some].sum(axis=0)[counts] / total[counts]).max(initial=0.0))
 
 
-def _left_out(jobs: Jobs, servers: Servers, fits: Bools, alone: Bools) -> dict[str, int]:
-    unknown = unknown_kinds(jobs, servers)
+def without_room(jobs: Jobs, servers: Servers, fits: Bools) -> dict[str, int]:
+    """Count the tasks (n,) that do not fit, by reason."""
+    unknown, alone = unknown_kinds(jobs, servers), fitting(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~alone & ~unknown).sum())}
     reasons[GANG_TOO_LARGE] = int((alone & ~fits).sum())

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import packenv
 from packenv.cli.main import main
+from packenv.errors import InputError
+from packenv.planning.failures import parse_failing, without_servers
 from packenv.planning.goals import parse_goal
 from packenv.planning.plan_charts import best_so_far
 from packenv.runs.runner import Runner
@@ -159,7 +163,7 @@ def test_servers_that_fail_have_names(tasks: Path, tmp_path: Path, capsys: pytes
     table.write_text(tasks.read_text().replace("size", "cpu").replace("0.5", "1"))
     out, page = tmp_path / "without.json", tmp_path / "without.html"
     words = (table, "-g", "mean wait <= 9", "-p", "bf-js", "--servers", nodes, "--json", out, "--report", page)
-    plan(*words, "--without", "n4,n1")
+    plan(*words, "--without", "n[1,4]")
     said = " ".join(capsys.readouterr().out.split())
     assert "3 servers, and 1 without n1 and n4;" in said
     assert "bf-js: met with n1 and n4, missed without: mean wait <= 9." in said
@@ -195,7 +199,7 @@ def test_tasks_that_no_server_that_is_left_holds(tmp_path: Path, capsys: pytest.
     tasks, out = trace(tmp_path, "0,1,10", *["0,0.5,10"] * 3), tmp_path / "without.json"
     plan(tasks, "-g", "mean wait <= 9", "-p", "bf-js", "--servers", "1x1,1x0.5", "--without", 0, "--json", out)
     said = " ".join(capsys.readouterr().out.split())
-    assert "1 of 4 tasks fits none of the remaining servers, so no goal is met without these servers." in said
+    assert "Without these servers, there is no room for 1 of 4 tasks: 1 task that fits no server. So no goal is met." in said
     assert "bf-js: no goal is met without these servers. The other tasks miss without these servers: mean wait <= 9." in said
     assert " 5 10 – " in said
     (record,) = json.loads(out.read_text())
@@ -259,3 +263,22 @@ def test_bad_input(tasks: Path, more: tuple[object, ...], problem: str, capsys: 
         plan(tasks, "-p", "bf-js", *more)
     assert ended.value.code == 2
     assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("failing", "names"),
+    [("n1,n3", ["n1", "n3"]), ("n[1,3]", ["n1", "n3"]), (" n[1-2] , n4", ["n1", "n2", "n4"]), ("n[1-2,4]", ["n1", "n2", "n4"])],
+)
+def test_host_lists(failing: str, names: list[str]) -> None:
+    servers = Servers(np.ones((4, 1)), names=("n1", "n2", "n3", "n4"))
+    assert [servers.names[n] for n in parse_failing(failing, servers)] == names
+    for text in ("n[2-1]", "n[1-999999999999]", "n[]", "n[1"):
+        with pytest.raises(InputError, match=r"--without n\["):
+            parse_failing(text, servers)
+
+
+def test_gangs_without_room_on_the_remaining_servers() -> None:
+    """Two tasks of 1 need both servers; alone each has room."""
+    gang = packenv.Jobs.of([0, 0, 0, 0, 0, 0], [1, 1, 0.5, 0.5, 0.5, 0.5], [10] * 6, gang=[0, 0, -1, -1, -1, -1])
+    workload = packenv.Workload(jobs=gang, servers=2)
+    assert without_servers(workload, [0])[1] == {"tasks in gangs that all servers together cannot hold": 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from pathlib import Path
@@ -12,14 +13,15 @@ from scipy.special import stdtrit
 
 import packenv
 from packenv.content.charts import LineChart
-from packenv.content.tables import Table, numbers
+from packenv.content.tables import Column, Table, numbers
 from packenv.options.verbs import MOST_SEEDS
 from packenv.report.tables import latex_of
 from packenv.runs.evaluate import FEWEST_SEEDS
 from packenv.runs.statistics import DOUBT_IN_LOOKS, mean_and_half
 from packenv.runs.sweep import Sweep
-from packenv.workloads.laws import ARRIVALS, Discrete, Geometric, parse_arrivals
+from packenv.workloads.laws import ARRIVALS, Discrete, Geometric, parse_arrivals, parse_law
 from packenv.workloads.laws.arrivals import Batch, Bernoulli, Modulated, Periodic, Poisson
+from packenv.workloads.servers import Servers
 from tests.cli.evaluating import evaluate
 
 POLICIES = ["bf-js", "fifo-ff"]
@@ -205,3 +207,26 @@ def test_bursts_of_the_command(tmp_path: Path) -> None:
         workload = packenv.workload("paper/fig4b", **changes)  # the same laws under two names
         ours = packenv.simulate(workload, "bf-js", slots=2000)
         assert (record["arrived"], record["mean_queue"]) == (ours.arrived, ours.mean_queue)
+
+
+def test_a_measure_without_mean_suggests_it() -> None:
+    with pytest.raises(packenv.InputError, match="did you mean mean_delay"):
+        packenv.evaluate("paper/fig4b", ["bf-js"], intensity=[0.5, 0.7], measure="delay")
+
+
+def test_a_load_above_rho_is_named() -> None:
+    """Intensity 0.76 is below 1, and the load is proved to be above ρ*."""
+    law = parse_law("discrete:4@1/4,6@3/4", "sizes")
+    workload = packenv.Workload(sizes=law, service=Geometric(10), servers=Servers(np.array([[10.0]])), load=1.03)
+    above, at = packenv.resolved(workload), packenv.resolved(workload.with_(load=1.0))
+    assert above.intensity < 1 and above.overloaded and above.overload.startswith("load is above ρ*")
+    assert not at.overloaded
+
+
+def test_plot_has_the_arguments_of_its_charts() -> None:
+    assert [*inspect.signature(Sweep.plot).parameters] == ["self", "measure", "width", "titled"]
+
+
+def test_latex_has_no_speed_of_the_computer() -> None:
+    table = Table("t", [Column("policy"), Column("tasks/s", True, of_machine=True), Column("max", True)], [["a", "9", "2"]])
+    assert "tasks/s" not in latex_of(table) and "\\begin{tabular}{lr}" in latex_of(table) and "a & 2" in latex_of(table)

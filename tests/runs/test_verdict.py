@@ -210,7 +210,8 @@ def test_standard_input(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPat
     with FORMS[name](tmp_path / name, times).open("rb") as file:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
         assert main(["verdict", "-", "--cycle", "999d"]) in (0, None)
-    assert "stable" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "stable" in said and "standard input" in said
 
 
 def test_errors_name_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from packenv.catalogue import OF_FILES
 from packenv.cli.outputs import FILE as FILE
 from packenv.errors import InputError
-from packenv.inputs.numbers import read_number, read_seconds, read_share
+from packenv.inputs.numbers import Duration, is_number, read_number, read_seconds, read_share
 from packenv.inputs.text_files import STANDARD_INPUT
 from packenv.learning.agents.shipped import pretrained_agents
 from packenv.policy_names import check_text, described, registered
@@ -58,7 +58,9 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         seconds = read_seconds(str(value))
         if seconds is None:
             self.fail(f"{value!r} is not a length of time such as 10s, 2min or 2h 30m")
-        return float(seconds) if seconds > 0 else self.fail(f"must be above 0, not {value}")
+        if seconds <= 0:
+            self.fail(f"must be above 0, not {value}")
+        return float(seconds) if is_number(str(value).strip()) else Duration(seconds, str(value).strip())
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]

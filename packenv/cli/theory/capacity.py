@@ -18,7 +18,7 @@ from packenv.options.verbs import CapacityOptions
 @click.argument("source", metavar="[WORKLOAD|TRACE]", required=False, type=WORKLOAD)
 @workload_options(
     "servers", "sizes", "service", "resources", *OF_TRACES,
-    service="Service times, in slots; changes only the rate: geometric:100, fixed:100, …",
+    service="Service times, in slots; changes only the rate: geometric:100, fixed:90, …  [default: geometric:100].",
 )  # fmt: skip
 @options_of(CapacityOptions)
 @output_options("Write the numbers")

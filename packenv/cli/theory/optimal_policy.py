@@ -26,7 +26,7 @@ Queues = dict[str, list[float | None]]
 @click.command("optimal-policy")
 @click.argument("source", metavar="[WORKLOAD]", required=False, type=WORKLOAD)
 @click.option("--policy", "-p", "policies", multiple=True, type=POLICY, help="Policy to compare; repeat for more.")
-@workload_options("servers", "sizes", "service", "load", "intensity", "rate")
+@workload_options("servers", "sizes", "service", "arrivals", "load", "intensity", "rate")
 @options_of(OptimalPolicyOptions)
 @process_options
 @output_option("--out", common=True, type=FILE, help="Write the policy (FILE.json, FILE.safetensors); -p optimal:FILE runs it.")

@@ -1,10 +1,10 @@
 """The two loops of rules, compiled once for all rules.
 
 The first is for rules that see tasks alone. It is BF-J/S with the rule in place of best fit. A server with completions is
-filled: of the waiting tasks that fit, the one of the highest priority starts, until none fits. Then each new task goes to the
-server of the highest priority on which it fits. Among equal priorities the larger task goes first, to the tighter server. Among
-equal tasks, the one that waits longest. With `task.size - server.room` this is BF-J/S, start by start. After each slot no
-waiting task fits on any server.
+filled: the rule compares the waiting tasks that fit, one of each size (of each demand, with several resources): the one that
+waits longest. The task of the highest priority starts, until none fits. Then each new task goes to the server of the highest
+priority on which it fits. Among equal priorities the larger task goes first, to the tighter server. With
+`task.size - server.room` this is BF-J/S, start by start. After each slot no waiting task fits on any server.
 
 The second is for rules that use facts of tables: jobs, durations, data. Tasks of one job, phase, demand and estimate are a group
 (packenv.cluster.whole_jobs). The task whose data are nearest to the server stands for its group. Each group with new tasks goes

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from packenv.compiled.decorators import apart, compiled
 from packenv.compiled.intrinsics import NotCompilable, address_of, call_address, natural
 from packenv.errors import InputError
-from packenv.policies.rules.language import MATHEMATICS, MOST_ROUNDS, Rule, checked
+from packenv.policies.rules.language import ATTRIBUTES, MATHEMATICS, MOST_ROUNDS, OBJECTS, VECTORS, Rule, checked
 from packenv.policies.rules.view import OF_JOBS, RANK, WAITING, View, count_up_to, in_units, new_view
 
 
@@ -40,6 +42,9 @@ class OfJobs(NamedTuple):
     def __reduce__(self) -> Any:
         return by_address, sources[self.address]
 
+
+SAMPLES = 200
+"""Random states in which a rule is evaluated at two ages."""
 
 sources: dict[int, tuple[str, str, str]] = {}
 """The text, the file and the function of each rule that this process has compiled, by its address."""
@@ -67,6 +72,32 @@ def rule_address(rule: Rule, file: str, function: str, arguments: tuple[Any, ...
         return address_of([*functions, names[function]], arguments)
     except NotCompilable as error:
         raise InputError(f"{file}:{error.line}: this cannot be compiled: {error}") from None
+
+
+def falls_with_age(rule: Rule, function: str, parameters: Sequence[float]) -> bool:
+    """Return whether a longer wait lowers the priority for any of SAMPLES random states."""
+    random = np.random.default_rng(0)
+    facts = {"_waiting_between": lambda *_: 3.0, "_room_after": lambda *_: 0.1, "_rounds": lambda first, end: min(end, first + 8)}
+    names = {**LANGUAGE, **facts, "_of_resource": lambda values, resource: values[int(resource) % len(values)]}
+    exec(compile(rule.tree, "", "exec"), names)
+    for _ in range(SAMPLES):
+        task, server, cluster = (
+            SimpleNamespace(**{name: float(random.random()) for name in ATTRIBUTES[owner]}) for owner in OBJECTS
+        )
+        cluster.waiting, cluster.servers, cluster.resources = random.integers(1, [1000, 100, 3]).tolist()
+        vectors = {f"{owner}_{name}": random.random(2) for owner, every in VECTORS.items() for name in every}
+        view = SimpleNamespace(parameters=parameters, **vectors)
+        # The same task after two waits.
+        values = []
+        for task.age in np.sort(10 ** random.uniform(0, 5, 2)).tolist():
+            try:
+                with np.errstate(all="ignore"):
+                    values.append(names[function](task, server, cluster, view))
+            except (ArithmeticError, ValueError):
+                break
+        if len(values) == 2 and values[1] < values[0]:
+            return True
+    return False
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Policies that follow a rule `priority(task, server, cluster)`.
 
-Of the waiting tasks that fit, the one with the highest number starts.
+A rule compares the waiting tasks that fit, one of each size: the one that waits longest. The highest number starts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ from packenv.inputs.numbers import read_number
 from packenv.policies.rules import pairing
 from packenv.policies.rules.language import Rule, checked, read_rule
 from packenv.policies.rules.loop import JobsView, jobs_view
-from packenv.policies.rules.machine_code import ByAddress, OfJobs, by_address
+from packenv.policies.rules.machine_code import ByAddress, OfJobs, by_address, falls_with_age
 from packenv.policies.rules.view import OF_ESTIMATES, OF_JOBS, View, new_view
 from packenv.policy import Setting
 from packenv.policy_names import RuleFile, check_parameters
+
+YOUNGEST_FIRST = (
+    "the priority falls with task.age, but of tasks with equal demands a rule compares only the one that waits longest: "
+    "for the youngest first, write a policy as a class"
+)
 
 
 class PriorityRule(NamedTuple):
@@ -64,6 +69,13 @@ class PriorityRule(NamedTuple):
         values = self.parameters or tuple(self.checked.parameters.values())
         view = new_view(setting.capacity.shape[1], np.array(values, np.float64))
         return jobs_view(view, setting) if isinstance(self.rule, OfJobs) else view
+
+    def remark(self, state: View | JobsView) -> str | None:
+        """Return a line if the priority falls with age, as only the oldest task of a size is compared."""
+        values = self.parameters or tuple(self.checked.parameters.values())
+        if isinstance(state, JobsView) or "task.age" not in self.checked.reads:
+            return None
+        return YOUNGEST_FIRST if falls_with_age(self.checked, self.function, values) else None
 
     def attach(self, cluster: Cluster, state: View | JobsView) -> View | JobsView:
         """Return the state with room for the sizes of all places."""

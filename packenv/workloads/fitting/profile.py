@@ -31,12 +31,12 @@ from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, 
 from packenv.workloads.gangs import gangs_in_words
 from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
-from packenv.workloads.resources import unlike_units
+from packenv.workloads.resources import servers_for, unlike_units
 from packenv.workloads.servers import Servers, as_servers
 from packenv.workloads.traces.times import SECOND
 from packenv.workloads.traces.trace import Trace
 from packenv.workloads.workload import Workload
-from packenv.workloads.workload_of_trace import example_servers, slurm_notes
+from packenv.workloads.workload_of_trace import example_servers, on_nodes, slurm_notes
 
 USUAL_LOAD = 0.82  # of the servers' capacity, where the number of servers is not given
 COMPARED_TASKS = 2_000_000  # rows of the workload that are compared with the trace
@@ -59,8 +59,9 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
                   servers like the first one, by resource (one capacity counts for each), and the machines of their list that
                   are no servers (`left_out`). InputError for another number of capacities
     """
+    cluster = None if servers is None else servers_of(trace, servers)
+    trace, of_nodes = on_nodes(trace, cluster is not None and len(cluster) > 1)
     timed = trace.timed(slot_seconds)
-    cluster = None if servers is None else servers_of(timed, servers)
     usable, dropped = timed.kept()
     within = ~timed.in_snapshot
     demand = np.nan_to_num(timed.demand)
@@ -68,6 +69,7 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
         "about": timed.about,
         "notes": [
             *trace.notes,
+            *([] if cluster is None else of_nodes),
             *slurm_notes(trace, servers),
             *([] if cluster is None else _unit_notes(timed, demand[usable], cluster)),
         ],
@@ -91,7 +93,9 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
 
 def servers_of(trace: Trace, servers: int | str | Servers) -> Servers:
     """Return servers in a trace's units, with its resources and partitions."""
-    return as_servers(servers, len(trace.resources), trace.resources, trace.partitions)
+    if len(trace.resources) > 1:
+        return as_servers(servers, len(trace.resources), trace.resources, trace.partitions)
+    return servers_for(servers, len(trace.resources), trace.resources, partitions=trace.partitions, uncounted=trace.uncounted)
 
 
 def _unit_notes(trace: Trace, demand: NDArray[np.float64], cluster: Servers) -> list[str]:

@@ -106,10 +106,19 @@ def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:
 def _number(text: str, of_time: bool, slot_seconds: float | None) -> float:
     seconds = read_seconds(text) if of_time and not is_number(text) else None
     if seconds is None:
-        return read_number(text, infinite=True)
+        return _plain_number(text)
     if slot_seconds is None:
         raise InputError(f"{text.strip()} needs the length of a slot: give `slot_seconds`, such as 1")
     return float(seconds / Fraction(slot_seconds))
+
+
+def _plain_number(text: str) -> float:
+    """Return a number, a fraction such as 1/3, or `inf`."""
+    above, line, below = text.partition("/")
+    divisor = read_number(below) if line else 1.0
+    if divisor <= 0:
+        raise InputError(f"{text.strip()}: the number below the line of a fraction must be above 0")
+    return read_number(above, infinite=not line) / divisor
 
 
 def _weighted(text: str, of_time: bool, slot_seconds: float | None) -> tuple[list[float], list[float] | None]:
@@ -117,7 +126,7 @@ def _weighted(text: str, of_time: bool, slot_seconds: float | None) -> tuple[lis
     if any(len(pair) != len(pairs[0]) or len(pair) > 2 for pair in pairs):
         raise InputError("expected value@weight,value@weight,… or value,value,…")
     values = [_number(pair[0], of_time, slot_seconds) for pair in pairs]
-    return values, [read_number(pair[1], infinite=True) for pair in pairs] if len(pairs[0]) == 2 else None
+    return values, [_plain_number(pair[1]) for pair in pairs] if len(pairs[0]) == 2 else None
 
 
 ARRIVALS = {

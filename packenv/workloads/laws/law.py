@@ -195,7 +195,7 @@ def probabilities(name: str, weights: ArrayLike | None, count: int) -> tuple[flo
     if len(checked) != count:
         raise InputError(f"{name}: {len(checked)} weights for {count}")
     if abs(math.fsum(checked) - 1.0) > CERTAIN:
-        raise InputError(f"{name}: weights sum to {math.fsum(checked):.12g}, not 1")
+        raise InputError(f"{name}: weights sum to {math.fsum(checked):.12g}, not 1 (fractions such as 1/3 are exact)")
     return checked
 
 

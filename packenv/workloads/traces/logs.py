@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from packenv.content.text import counted_by_reason, number
 from packenv.errors import ArgumentError, InputError
 from packenv.inputs.json_files import read_json
-from packenv.inputs.text_files import from_standard_input
+from packenv.inputs.text_files import from_standard_input, shown_path
 from packenv.options.shared import Reading
 from packenv.workloads.traces.columns import Columns, is_csv, is_parquet, names_of
 from packenv.workloads.traces.formats import first_bytes
@@ -134,7 +134,7 @@ def read_logs(
         table = Columns.read(where, [*names.values()]).table.select([*names.values()]).rename_columns([*names])
         known = times(Columns(where, table, names), [*names], time_unit or "s")
         at = {ours: _known(column) for ours, column in zip(names, known, strict=True)}
-        return [log_of(str(where), at[NAMES[0]], at.get(NAMES[1]), at.get(NAMES[2]))]
+        return [log_of(shown_path(where), at[NAMES[0]], at.get(NAMES[1]), at.get(NAMES[2]))]
     if in_file and (names or given_names or format_of_columns(in_file) is None):
         missing = NAMES[1] if NAMES[0] in names else NAMES[0]
         either = f"{missing} or {NAMES[2]}" if NAMES[0] in names else missing
@@ -143,7 +143,7 @@ def read_logs(
             f"; name your column: `columns` {missing}=YOURS", None,
         )  # fmt: skip
     trace = read_trace(where, reading=Reading(columns=columns, time_unit=time_unit, partition=partition))  # type: ignore[arg-type]
-    return [_of_trace(trace, str(where))]
+    return [_of_trace(trace, shown_path(where))]
 
 
 def _of_trace(trace: Trace, name: str) -> Log:
@@ -174,7 +174,9 @@ def _benchmarks(path: Path) -> list[Log]:
     content = read_json(path)
     try:
         if "benchmarks" in content:
-            return [_guidellm(f"{path} benchmark {n}", benchmark) for n, benchmark in enumerate(content["benchmarks"], 1)]
+            return [
+                _guidellm(f"{shown_path(path)} benchmark {n}", benchmark) for n, benchmark in enumerate(content["benchmarks"], 1)
+            ]
         if "start_times" in content and "ttfts" in content:
             errors = content.get("errors") or [""] * len(content["ttfts"])
             requests = zip(content["start_times"], content["ttfts"], content["itls"], errors, strict=True)
@@ -182,7 +184,7 @@ def _benchmarks(path: Path) -> list[Log]:
                 (at, None, None, True) if error else (at, at + first, at + first + float(np.sum(gaps)), False)
                 for at, first, gaps, error in requests
             ]
-            return [_of_requests(str(path), rows, content.get("max_concurrency") is not None)]
+            return [_of_requests(shown_path(path), rows, content.get("max_concurrency") is not None)]
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise InputError(f"{path}: not as the benchmark writes it: {type(problem).__name__} {problem}") from None
     needs = "start_times and ttfts (vllm bench serve --save-result --save-detailed), or benchmarks (GuideLLM)"

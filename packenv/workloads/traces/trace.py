@@ -5,7 +5,7 @@ PAPERS §1.1, "Trace to slots".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -100,6 +100,7 @@ class Trace:
     source: str = ""  # the file or folder that it was read from
     rows: Ints | None = None  # (n,) the row of the task in the file, from 1; None if a task has several rows
     ids: Any = None  # (rows of the file,) the number or name of each, an array or an Arrow column, if the file has such
+    printable: Mapping[str, str] = field(default_factory=dict)  # labels that the log lacks, and how to have them printed
     labels: dict[str, Any] = field(default_factory=dict)  # (rows of the file,) names of users etc., as `ids`
     time_unit: str = "s"  # of times in the file that are numbers, one of TIME_UNITS
     about: str = ""  # meaning of capacity 1, and omissions of the reader
@@ -201,7 +202,8 @@ class Trace:
     def of_partitions(self, names: Sequence[str]) -> Trace:
         """Return the trace with these partitions' tasks only, or raise InputError."""
         if self.partition is None:
-            raise ArgumentError(f"{self.source}: `partition` does not go with it: it has no partitions")
+            advice = self.printable.get("partition", "")
+            raise ArgumentError(f"{self.source}: `partition` does not go with it: it has no partitions", advice)
         known = np.unique(self.partition).tolist()
         for name in names:
             if name not in known:
@@ -217,21 +219,22 @@ class Trace:
         """Return the trace with a gang for each job on several nodes.
 
         A gang has a task for each node, with equal parts of the job's amounts. Whole amounts are split into whole ones: the first
-        tasks have one more. Jobs get numbers in a column `job`.
+        tasks have one more. Jobs get numbers in a column `job`. A job that is left out stays one row.
         """
         if self.nodes is None:
             return self
-        Memory(self.source).reserve(PER_TASK * int(self.nodes.sum()))
-        # A row for each node, with its part of the amounts.
-        row = np.repeat(np.arange(len(self)), self.nodes)
-        part = np.arange(len(row)) - (np.cumsum(self.nodes) - self.nodes)[row]
-        amount, nodes = np.nan_to_num(self.demand[row]), self.nodes[row][:, None].astype(np.float64)
+        of_job = np.where(self.kept()[0], self.nodes, 1)
+        Memory(self.source).reserve(PER_TASK * int(of_job.sum()))
+        # A row for each node of a kept job, with its part of the amounts.
+        row = np.repeat(np.arange(len(self)), of_job)
+        part = np.arange(len(row)) - (np.cumsum(of_job) - of_job)[row]
+        amount, nodes = np.nan_to_num(self.demand[row]), of_job[row][:, None].astype(np.float64)
         split = np.floor(amount / nodes) + (part[:, None] < amount % nodes)
         demand = np.where(amount % 1 == 0, split, amount / nodes)
         # Jobs on several nodes get a gang of their number.
         job = np.arange(len(self)) if self.job is None else self.job
         gang = self.others.get("gang", np.full(len(self), -1))
-        gang = np.where(gang >= 0, gang, np.where(self.nodes > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
+        gang = np.where(gang >= 0, gang, np.where(of_job > 1, gang.max(initial=-1) + 1 + np.arange(len(self)), -1))
         # Repeat all columns.
         fields = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
         of_nodes = {

@@ -361,3 +361,17 @@ def test_a_rule_is_refused_where_nobody_knows_what_it_asks_for() -> None:
     estimates = PriorityRule("def priority(task, server, cluster):\n    return -task.estimate\n", "mine.py")
     with pytest.raises(packenv.InputError, match=r"mine\.py: task\.estimate: hpc/lublin has no estimates"):
         packenv.simulate("hpc/lublin", estimates, drain=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "falls"),
+    [
+        *((text, True) for text in ("-task.age", "task.size / (1 + task.age)", "1.0 if task.age < 100 else 0.0")),
+        *((text, False) for text in ("task.age", "task.size", "task.size - server.room + np.log(1 + task.age)")),
+    ],
+)
+def test_a_priority_that_falls_with_age_is_remarked(expression: str, falls: bool) -> None:
+    """Among equal sizes only the oldest is compared, so such a rule does not start the youngest."""
+    rule = PriorityRule(f"import numpy as np\n\ndef priority(task, server, cluster):\n    return {expression}\n")
+    remark = packenv.simulate("paper/fig3a", rule, slots=200).remark
+    assert (remark is not None and "the priority falls with task.age" in remark) == falls

@@ -358,3 +358,40 @@ def test_shares_are_of_the_nodes_of_the_partition(tmp_path: Path) -> None:
         assert busy["left_out"] == drained | elsewhere
         pooled = "jobs of the partitions cpu and gpu go on all nodes; with `partition` cpu only its jobs and nodes count"
         assert (pooled in statistics["notes"]) == (partition is None)
+
+
+def test_jobs_on_several_nodes_are_read_alike_everywhere(tmp_path: Path) -> None:
+    """Gangs of nodes for descriptions and runs; jobs that are left out count once, whatever their nodes."""
+    names = "JobID|Submit|Start|End|AllocTRES|NNodes|State"
+    ran = [f"{n}|{DAY}12:0{n}:00|{DAY}12:0{n}:00|{DAY}12:30:00|cpu=8|{1 + n % 2}|COMPLETED" for n in range(6)]
+    never = [f"7|{DAY}12:07:00|None|Unknown|cpu=8|3|PENDING", f"8|{DAY}12:08:00|{DAY}12:08:00|Unknown|cpu=8|2|RUNNING"]
+    never += [f"9|{DAY}12:09:00|None|{DAY}12:10:00|cpu=8|4|CANCELLED"]
+    file = str(text(tmp_path / "jobs.txt", names, *ran, *never))
+    workload = packenv.workload(file, servers="4x8")
+    trace = read_trace(file)
+    assert isinstance(trace, Trace) and workload.jobs is not None
+    described, alone = describe(trace, servers="4x8"), describe(trace)
+    assert (described["kept"], alone["kept"]) == (len(workload.jobs), 6) == (9, 6)
+    assert described["gangs"].startswith("3 gangs of 2 tasks") and described["kept_tasks"]["cpu"]["max"] == 8
+    left_out = {"cancelled before the start": 1, "waiting": 1, "still running": 1}
+    assert described["dropped"] == {reason: n for reason, n in workload.left_out.items() if n} == left_out
+    assert set(described["notes"]) >= {note for note in workload.provenance.notes if "several nodes" in note}
+    with pytest.raises(InputError, match="use `resources` cpu,"):
+        describe(read_trace(CASES / "sacct-pipe.csv"), servers="4x8:32")  # type: ignore[arg-type]
+
+
+def test_work_of_a_resource_without_servers_is_no_share(tmp_path: Path) -> None:
+    names = "JobID|Submit|Start|End|AllocTRES|State"
+    rows = [f"{n}|{DAY}12:00:00|{DAY}12:00:00|{DAY}12:30:00|cpu=2,mem=1G|COMPLETED" for n in range(3)]
+    rows += [f"4|{DAY}12:00:00|{DAY}12:00:00|{DAY}12:30:00|cpu=2,mem=1G,gres/gpu=2|COMPLETED"]
+    file = str(text(tmp_path / "jobs.txt", names, *rows))
+    workload = packenv.workload(file, servers="1x8:8:0", resources="cpu,memory,gpu")
+    assert workload.label == "jobs.txt without 25% of its tasks and 25% of its work, which fit nowhere"
+
+
+def test_missing_fields_name_the_option_of_sacct(tmp_path: Path) -> None:
+    file = str(text(tmp_path / "jobs.txt", "JobID|Submit|Start|End|NCPUS", f"1|{DAY}12:00:00|{DAY}12:00:00|{DAY}12:30:00|2"))
+    with pytest.raises(InputError, match="no field user; add User to sacct's --format"):
+        packenv.evaluate(file, ["fifo-ff"], servers="1x8", by="user")
+    with pytest.raises(InputError, match="no partitions; add Partition to sacct's --format"):
+        packenv.workload(file, servers="1x8", partition="cpu")

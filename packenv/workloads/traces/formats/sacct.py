@@ -178,6 +178,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         rows=rows[order] + 1,
         ids=ids,
         labels={name.lower(): whole.column(name) for name in LABELS if name in whole},
+        printable={name.lower(): f"; add {name} to sacct's --format" for name in LABELS if name not in whole},
         about=ABOUT,
         dropped={STEPS: steps, **never},
         slot_seconds="1",
