@@ -77,3 +77,13 @@ def test_a_dump_is_no_list_of_servers(tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         main(["serve", "bf-js", "--servers", str(listed(tmp_path / "cluster.json"))])
     assert "is a list of kubectl: give it to packenv.Scheduler.of" in capsys.readouterr().err
+
+
+def test_a_share_is_of_one_gpu(tmp_path: Path) -> None:
+    memory = "aliyun.com/gpu-mem"
+    share = {"name": "c", "resources": {"requests": {"cpu": "1", memory: "10"}}}
+    nodes = [node("n", "8", **{memory: "32", "aliyun.com/gpu-count": "2"})]
+    pods = [pod("runs", share, on="n"), *(pod(f"waits-{n}", share, created=f"2024-05-01T11:0{n}:00Z") for n in range(2))]
+    path = listed(tmp_path / "cluster.json", [*nodes, *pods])
+    (start,) = packenv.Scheduler.of(path, "bf-js").decide()  # 30 of 32 would have room as one amount
+    assert (start.task, start.devices) == ("team/waits-0", (1,))
