@@ -3,6 +3,7 @@ growth is seen."""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Generator
@@ -13,6 +14,7 @@ import pytest
 
 SLOWEST = 10
 os.environ.setdefault("PACKENV_QUIET", "1")  # with an empty cache, any test may be the first that compiles something
+gc.set_threshold(50_000, 20, 20)  # the compiler's many small objects: a thousand collections for one policy otherwise
 seconds: Counter[str] = Counter()
 OF_EXTRAS = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "torchrl", "minari", "ray", "optuna", "nbformat")
 """Modules of optional libraries: a file of tests that imports one of them is skipped where it is not installed."""

@@ -10,7 +10,7 @@ options         `option` makes a field of a dataclass an option, `takes` gives i
                 `Count`, `InFile`, `OutFile`, `PolicyName`, `Range`, `Seconds`, `Share`, `DEFAULT_SLOTS`, `EvaluateOptions`,
                 `WorkloadOptions`, `workload_options`, `ProcessOptions`, `process_options`, `log`
 commands        `INPUT`, `POLICY` and `WORKLOAD` are types of click's arguments. `Outputs`, `output_options`, `runs_in`,
-                `chosen_policies`, `workload_from`, `print_workload`, `begin_lines`, `print_notes`, `text_console`
+                `chosen_policies`, `workload_from`, `begin_lines`, `print_notes`, `text_console`
 results         `Showable`, `Answer`, `Table`, `Column`, `numbers`, `Styled`, `Charts`, `Figure`, `LineChart`, `RowChart`,
                 `GridChart`, `BinChart`, `Page`, `Section`; parts of charts: `ChartRow`, `Key`, `Line`, `Mark`,
                 `COLOURS`, `colours_for`
@@ -25,8 +25,8 @@ random numbers  pure functions of (seed, column, index): `word_at(mix(seed), col
                 `uniform(word_at(key, index))` a number of it
 workloads       `at_a_rate`, `as_servers`, `InService`, `BeginsBusy`, `begins_busy`, `Source`, `table_source`, `misjudged`,
                 `INTENSITIES`, `Provenance`; in a Jobs table: `NO_GANG`, `NO_MODEL`, `WHOLE`, `SHARE`, `HOW_MANY`, `MOST_DEVICES`
-runs            `Run`, `runs_of`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`, `local_executor`,
-                `ThisProcess`
+runs            `Run`, `runs_of`, `seeds_for`, `Runner`, `RunOptions`, `extract_all`; any work side by side: `Pieces`,
+                `local_executor`, `ThisProcess`
 statistics      `Interval`, `interval`, `mean_and_half`, `paired_ratio`, `ratio_of_means`, `doubt_at`, `DOUBT`, `UNKNOWN`
 stability       `judge_run`, `settling_time`, `Verdict`, `combine`, `STABLE`, `UNSTABLE`, `UNDECIDED`, `NO_VERDICT`; the search
                 for the largest stable load: `LoadSearch`, `PlannedRun`, `RunOutcome`
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from packenv.cli.options.of_fields import workload_options as workload_options
     from packenv.cli.options.workload import begin_lines as begin_lines
     from packenv.cli.options.workload import chosen_policies as chosen_policies
-    from packenv.cli.options.workload import print_workload as print_workload
     from packenv.cli.options.workload import workload_from as workload_from
     from packenv.cli.outputs import Outputs as Outputs
     from packenv.cli.outputs import output_options as output_options
@@ -200,6 +199,7 @@ if TYPE_CHECKING:
     from packenv.results.stability import settling_time as settling_time
     from packenv.runs.run import Run as Run
     from packenv.runs.run import runs_of as runs_of
+    from packenv.runs.run import seeds_for as seeds_for
     from packenv.runs.runner import Runner as Runner
     from packenv.runs.runner import RunOptions as RunOptions
     from packenv.runs.runner import extract_all as extract_all

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from packenv.compiled.decorators import compiled
 from packenv.compiled.frame import Frame
 from packenv.policies.gpus.fragmentation import REASONS, WHOLE, Ints, TaskShapes, add_by_reason
-from packenv.policies.gpus.ranking import DeviceRanking, GpuRequests, choose, device_for, load, note_change, ranking
+from packenv.policies.gpus.ranking import GpuRanking, GpuRequests, choose, device_for, load, note_change, ranking
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def play(
 
 
 @compiled
-def go(r: DeviceRanking, run: Play) -> None:
+def go(r: GpuRanking, run: Play) -> None:
     for s in range(len(r.order)):
         fragments(r, run, s, 1)
     allocated = 0
@@ -90,7 +90,7 @@ def go(r: DeviceRanking, run: Play) -> None:
 
 
 @compiled
-def start(r: DeviceRanking, run: Play, request: int, s: int) -> None:
+def start(r: GpuRanking, run: Play, request: int, s: int) -> None:
     """Let a pod join node `s`."""
     share, count, device = r.requests.share[request], r.requests.count[request], device_for(r, request, s, run.left, 0)
     for d in range(run.free.shape[2]):
@@ -103,7 +103,7 @@ def start(r: DeviceRanking, run: Play, request: int, s: int) -> None:
 
 
 @compiled
-def fragments(r: DeviceRanking, run: Play, s: int, sign: int) -> None:
+def fragments(r: GpuRanking, run: Play, s: int, sign: int) -> None:
     """Add F of node `s`, times `sign`, to what is known of all."""
     load(r, s, run.left, 0)
     add_by_reason(r.shapes, run.free[0, s, r.cpu], r.left, r.devices[s], r.kind[s], sign, run.now)

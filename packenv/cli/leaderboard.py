@@ -13,7 +13,7 @@ import click
 
 from packenv.cli.options.names import CONTEST, POLICY
 from packenv.cli.options.of_fields import log, options_of, process_options, runs_in, tensorboard_option
-from packenv.cli.options.workload import MOST_REFUSALS, note_left_out
+from packenv.cli.options.workload import note_left_out, remedy_of
 from packenv.cli.outputs import FileOf, Outputs, output_option, output_options
 from packenv.errors import ArgumentError, CommandError, InputError
 from packenv.files import atomic_path
@@ -115,7 +115,7 @@ def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> InputEr
         try:
             contest(text, slots)
         except ArgumentError as refused:
-            if commands := _working_commands(text, slots, refused):
+            if commands := _working_commands(text, slots):
                 return CommandError(refused.of_options(advised=False), *commands)
             source = source_and_settings(text)[0]
             converting = f"packenv trace convert {source} {_converted(source)} --columns "
@@ -123,46 +123,43 @@ def advised(texts: tuple[str, ...], slots: int, error: ArgumentError) -> InputEr
     return InputError(error.of_options())
 
 
-def _working_commands(text: str, slots: int, error: ArgumentError) -> list[str]:
-    """Return the typed command with settings that fix `error`, if any.
+def _working_commands(text: str, slots: int) -> list[str]:
+    """Return the typed command with settings that make it work, if any.
 
     A conversion that names columns may come first.
     """
     from packenv.runs.contest import contest, source_and_settings
 
     source, written = source_and_settings(text)
-    reading: dict[str, Any] = {}
     with TemporaryDirectory() as folder:
-        for _ in range(MOST_REFUSALS):
-            if not error.remedy:
-                return []
-            # Apply the remedy, to the conversion or to the settings.
-            reading |= {key: value for key, value in error.remedy.items() if key in OF_CONVERSION}
-            settings = {key: value for key, value in error.remedy.items() if key not in OF_CONVERSION}
-            for key in settings:
-                written = re.sub(rf"(^|,){key}=.*?(?=,[a-z_-]+=|$)", "", written).strip(",")
-            written = ",".join(filter(None, [written, *(f"{key}={value}" for key, value in settings.items())]))
-            behind = f"@{written}" if written else ""
-            if reading and (slot := re.search(r"(?:^|,)slot[_-]seconds=([^,]+)", written)):
-                reading["slot_seconds"] = slot[1]
-            try:
-                # Try it. Another refusal may follow.
-                place = str(_convert(source, Path(folder) / "tasks.parquet", reading)) if reading else source
-                contest(f"{place}{behind}", slots)
-            except ArgumentError as another:
-                error = another
-            except InputError:
-                return []
-            else:
-                break
-        else:
-            return []
+
+        def attempt(remedy: dict[str, Any]) -> None:
+            reading, behind = _applied(remedy, written)
+            place = str(_convert(source, Path(folder) / "tasks.parquet", reading)) if reading else source
+            contest(f"{place}{behind}", slots)
+
+        remedy = remedy_of(attempt)
+    if remedy is None:
+        return []
+    reading, behind = _applied(remedy, written)
     options = [word for key, value in reading.items() for word in (f"--{key.replace('_', '-')}", value)]
     new = f"{_converted(source) if reading else source}{behind}"
     arguments = [new if word == text else word for word in click.get_current_context().find_root().obj or []]
     converting = shlex.join(["packenv", "trace", "convert", source, _converted(source), *options])
     typed = shlex.join(["packenv", *arguments])
     return [converting, typed] if reading else [typed]
+
+
+def _applied(remedy: dict[str, Any], written: str) -> tuple[dict[str, Any], str]:
+    """Return the options of a conversion, and the settings with `remedy`."""
+    reading = {key: value for key, value in remedy.items() if key in OF_CONVERSION}
+    settings = {key: value for key, value in remedy.items() if key not in OF_CONVERSION}
+    for key in settings:
+        written = re.sub(rf"(^|,){key}=.*?(?=,[a-z_-]+=|$)", "", written).strip(",")
+    written = ",".join(filter(None, [written, *(f"{key}={value}" for key, value in settings.items())]))
+    if reading and (slot := re.search(r"(?:^|,)slot[_-]seconds=([^,]+)", written)):
+        reading["slot_seconds"] = slot[1]
+    return reading, f"@{written}" if written else ""
 
 
 def _converted(source: str) -> str:

@@ -192,10 +192,10 @@ def answered(request: PlanRequest, kinds: Kinds | None, without: str | None, opt
     return answer
 
 
-def print_refused(refused: Sequence[object], plans: Collection[Any]) -> None:
-    """Print which policies miss the goals. Raises NoneMeets if all do."""
+def print_refused(refused: Sequence[object], plans: Collection[Any], of: str = "servers") -> None:
+    """Print which policies miss the goals with any number `of` servers. Raises NoneMeets if all do."""
     from packenv.planning.search import NoneMeets
 
     print_notes(Styled(str(problem), "yellow") for problem in refused)
     if not plans:
-        raise NoneMeets("no policy meets the goals with any number of servers")
+        raise NoneMeets(f"no policy meets the goals with any number of {of}")

@@ -17,6 +17,7 @@ from packenv.runs.delay_classes import TIMES as CLASS_TIMES
 from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
 from packenv.runs.statistics import certainly_below, ratio_of_means
 from packenv.theory.completion.bound import SHOWN_AS
+from packenv.workloads.in_service import begins_busy
 
 if TYPE_CHECKING:
     from packenv.runs.comparison import Comparison
@@ -130,32 +131,34 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
     QUEUE also has the verdict, unless a table was run to its end. JOBS also has the bound. Measures of named resources have a
     column for each.
     """
-    summaries, resources = comparison.summaries, comparison.workload.resources or ()
-    resources = resources if len(resources) > 1 else ()
+    summaries, names, shown = comparison.summaries, comparison.workload.resources or (), comparison.workload.amounts
+    resources = [names[r] for r in shown] if len(names) > 1 else []
+    judged = not comparison.drained and any(record["verdict"] is not None for record in summaries)
     measures = [measure for measure in MEASURES if measure.table == name]
     columns, spare = [], spare_headings(name)
     for measure in measures:
-        columns += [Column("verdict")] if measure.unit == SPEED and not comparison.drained else []
-        parts = resources if isinstance(summaries[0][measure.key], list) else ()
+        columns += [Column("verdict")] if measure.unit == SPEED and judged else []
+        parts = resources if isinstance(summaries[0][measure.key], list) else []
         headings = [f"{resource} {measure.heading}" for resource in parts] or [measure.heading]
         columns += [Column(heading, numeric=True, of_machine=measure.unit == SPEED) for heading in headings]
         if parts and measure.heading in spare:
             place = spare.index(measure.heading)
             spare[place : place + 1] = headings
-            busiest = int(np.argmax(np.nan_to_num(np.array([record[measure.key] for record in summaries], float)).max(axis=0)))
+            shares = np.nan_to_num(np.array([record[measure.key] for record in summaries], float))
+            busiest = int(np.argmax(shares.max(axis=0)[shown]))
             spare = [heading for heading in spare if heading != headings[busiest]] + [headings[busiest]]  # the last one to go
     table = of_policies(title, columns, summaries, spare)
     for record in summaries:
         cells: list[str] = []
         for measure in measures:
-            if measure.unit == SPEED and not comparison.drained:
+            if measure.unit == SPEED and judged:
                 verdict = record["verdict"]
                 cells.append(NONE if verdict is None else Styled(verdict, COLOURS.get(verdict, "yellow")))
             mean, half = record[measure.key], record["interval"].get(measure.key)
             if measure.unit == SLOTS:
                 cells.append(times.cell(mean, half, measure.cell))
             elif isinstance(mean, list) and resources:
-                cells += [measure.cell([share], None) for share in mean]  # type: ignore[arg-type]  # a list has one for each
+                cells += [measure.cell([mean[r]], None) for r in shown]  # type: ignore[arg-type]  # a list has one for each
             else:
                 cells.append(measure.cell(mean, half))
         table.add(record["policy"], *cells)
@@ -229,12 +232,13 @@ def legend(comparison: Comparison) -> list[str]:
     if endless and any(record["verdict"] == UNDECIDED for record in summaries):
         marks.append("undecided: the runs are too short to show whether the queue keeps growing")
     if comparison.workload.jobs is not None and any(run.waiting for run in comparison.all_runs):
-        when, hint = ("to the end", "") if comparison.to_the_end else ("when the table ended", " (--drain: of all)")
+        when = "to the end" if comparison.to_the_end else "when the table ended"
+        hint = "" if comparison.to_the_end or begins_busy(comparison.workload) else " (--drain: of all)"
         marks.append(f"not started {when}: {_not_started(comparison)}; delays are of the others{hint}")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
         marks.append(
             "makespan –: not all jobs ended; completion times are of the others, and too short"
-            + ("" if comparison.to_the_end else " (--drain: until all have)")
+            + ("" if comparison.to_the_end or begins_busy(comparison.workload) else " (--drain: until all have)")
         )
     return marks
 

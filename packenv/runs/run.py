@@ -15,7 +15,6 @@ from packenv.executors.local import report_share
 from packenv.policy import find_policy, initial_state_of, name_of
 from packenv.results.result import Result
 from packenv.simulation import setting_of
-from packenv.workloads.windows import Windows
 from packenv.workloads.workload import Workload
 
 Value = TypeVar("Value")
@@ -133,8 +132,7 @@ def kind_of(run: Run) -> tuple[Any, ...]:
 
 def has_one_table(workload: Workload) -> bool:
     """Return whether the jobs are the same for every seed."""
-    only = workload.draw is None or (isinstance(workload.draw, Windows) and workload.draw.is_only_one)
-    return workload.jobs is not None and only
+    return workload.jobs is not None and (workload.draw is None or getattr(workload.draw, "is_only_one", False))
 
 
 def draws_by_chance(policy: Any, workload: Workload) -> bool:

@@ -86,21 +86,17 @@ class Sweep(Showable):
     @property
     def summaries(self) -> list[Record]:
         """The means of each policy at each load, with the value of the axis first."""
-        every = [
-            {self.axis: value, **summary, self.axis: value}
-            for value, comparison in zip(self.values, self.comparisons, strict=True)
-            for summary in comparison.summaries
-        ]
-        return sorted(every, key=lambda summary: self.policies.index(summary["policy"]))
+        means = self._with_axis([comparison.summaries for comparison in self.comparisons])
+        return sorted(means, key=lambda summary: self.policies.index(summary["policy"]))
 
     @property
     def records(self) -> list[Record]:
         """The measures of each run, with the value of the axis first."""
-        return [
-            {self.axis: value, **record, self.axis: value}
-            for value, comparison in zip(self.values, self.comparisons, strict=True)
-            for record in comparison.records
-        ]
+        return self._with_axis([comparison.records for comparison in self.comparisons])
+
+    def _with_axis(self, parts: Iterable[list[Record]]) -> list[Record]:
+        each = zip(self.values, parts, strict=True)
+        return [{self.axis: value, **record, self.axis: value} for value, records in each for record in records]
 
     @property
     def rows(self) -> list[Record]:

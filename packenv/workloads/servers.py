@@ -313,6 +313,8 @@ def _amount(text: str) -> float:
 def _read(file: Path, names: tuple[str, ...] | None, partitions: Collection[str]) -> tuple[Any, ...]:
     if file.suffix.lower() == ".json":
         rows = read_json(file)
+        if isinstance(rows, dict) and "items" in rows:
+            raise InputError("is a list of kubectl: give it to packenv.Scheduler.of, which reads nodes and pods")
         rows = rows.get("capacity") if isinstance(rows, dict) else rows
         if not isinstance(rows, list):
             raise InputError("expected a list with one row per server")

@@ -149,10 +149,11 @@ class Workload(Showable):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return a few lines for people: names and texts."""
-        kinds, counts = np.unique(self.servers.capacity, axis=0, return_counts=True)
+        shown = self.amounts
+        kinds, counts = np.unique(self.servers.capacity[:, shown], axis=0, return_counts=True)
         few = [f"{count:,} of {' : '.join(f'{amount:g}' for amount in kind)}" for kind, count in zip(kinds, counts, strict=True)]
         servers_text = ", ".join(few) if len(few) <= MOST_KINDS else f"{len(self.servers):,} of {len(few):,} kinds"
-        facts = [("servers", servers_text + (f" ({' : '.join(self.resources)})" if self.resources else ""))]
+        facts = [("servers", servers_text + (f" ({' : '.join(self.resources[r] for r in shown)})" if self.resources else ""))]
         if self.has_devices:
             facts.append(("devices", shortened(devices_in_words(self.servers))))
         if self.jobs is not None and self.jobs.gang is not None:
@@ -161,14 +162,14 @@ class Workload(Showable):
             by_seed = ", drawn for each seed" if self.draw is not None else ""
             jobs = "" if self.jobs.job is None else f" of {len(np.unique(self.jobs.job)):,} jobs"
             facts.append(("tasks", f"{len(self.jobs):,}{jobs}, arriving in slots 0 to {int(self.jobs.arrival[-1]):,}{by_seed}"))
-            sizes = " : ".join(f"{mean:.4g}" for mean in self.mean_size)
+            sizes = " : ".join(f"{self.mean_size[r]:.4g}" for r in shown)
             facts.append(("mean size and service", f"{sizes}, {self.mean_service:.4g} slots"))
         else:
             facts += [("sizes", shortened(str(self.sizes))), ("service in slots", shortened(str(self.service)))]
             facts.append(("arrivals", shortened(str(self.arrivals))))
         if self.load is not None and self.rho is None:
             facts.append(("load", f"{self.load:g} of ρ*"))
-        else:
+        elif not self.at_once:
             facts.append(("rate", f"{self.rate:.4g} tasks per slot, intensity {self.intensity:.3f}"))
         if self.shown_slot is not None:
             facts.append(("slot", f"{self.shown_slot:g} s"))
@@ -340,6 +341,11 @@ class Workload(Showable):
     def overload(self) -> str:
         """A line on arrivals that no policy can carry."""
         return f"{'intensity is 1 or more' if self.intensity >= 1 else 'load is above ρ*'}: no policy is stable in the long run"
+
+    @property
+    def amounts(self) -> list[int]:
+        """Numbers of the resources to show. A name that begins with `.` is a plug-in's rule."""
+        return [r for r in range(self.D) if not (self.resources and self.resources[r].startswith("."))]
 
     @property
     def at_once(self) -> bool:

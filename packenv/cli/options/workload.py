@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,21 +55,19 @@ def workload_from(
     try:
         workload = _workload(options, servers)
     except ArgumentError as error:
-        command = _working_command(options, servers, sides, error)
+        command = _working_command(options, servers, sides)
         problem = error.of_options(command is None and not (sides and "servers" in error.remedy))
         raise InputError(problem) if command is None else CommandError(problem, command) from None
     _note_remark(workload)
     return workload, workload.left_out
 
 
-def _working_command(
-    options: WorkloadOptions, servers: str | None, sides: tuple[str, str] | None, error: ArgumentError
-) -> str | None:
-    """Return the typed command with options that fix `error`, or None."""
+def _working_command(options: WorkloadOptions, servers: str | None, sides: tuple[str, str] | None) -> str | None:
+    """Return the typed command with options that make it work, or None."""
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().obj:
         return None
-    mended = _mended(options, servers, error)
+    mended = _mended(options, servers)
     if mended is None:
         return None
     arguments = [*context.find_root().obj]
@@ -90,24 +88,25 @@ def _working_command(
     return None if command is None else shlex.join(["packenv", *command])
 
 
-def _mended(options: WorkloadOptions, servers: str | None, error: ArgumentError | None = None) -> dict[str, Any] | None:
-    """Return options that make `options` give a workload, None if unknown.
+def _mended(options: WorkloadOptions, servers: str | None) -> dict[str, Any] | None:
+    """Return options that make `options` give a workload, None if unknown."""
+    return remedy_of(lambda remedy: _workload(replace(options, **remedy), servers))
 
-    `error`: the first refusal, if any.
-    """
-    mended: dict[str, Any] = {}
+
+def remedy_of(attempt: Callable[[dict[str, Any]], object]) -> dict[str, Any] | None:
+    """Return the options with which `attempt` is not refused, None if unknown."""
+    remedy: dict[str, Any] = {}
     for _ in range(MOST_REFUSALS + 1):
-        if error is not None and not error.remedy:
-            return None
-        mended |= error.remedy if error is not None else {}
         try:
-            _workload(replace(options, **mended), servers)
-        except ArgumentError as another:
-            error = another
+            attempt(remedy)
+        except ArgumentError as error:
+            if not error.remedy:
+                return None
+            remedy |= error.remedy
         except InputError:
             return None
         else:
-            return mended
+            return remedy
     return None
 
 

@@ -31,16 +31,7 @@ from packenv.experimental import experimental
 from packenv.jobs import HOW_MANY, WHOLE
 from packenv.policies.gpus.fragmentation import WHOLE as MILLI
 from packenv.policies.gpus.fragmentation import Ints, cpu_of, frequent_shapes, kind_bits, needs_of_devices
-from packenv.policies.gpus.ranking import (
-    NOT_HERE,
-    DeviceRanking,
-    GpuRequests,
-    choose,
-    device_for,
-    note_change,
-    ranking,
-    score_now,
-)
+from packenv.policies.gpus.ranking import NOT_HERE, GpuRanking, GpuRequests, choose, device_for, note_change, ranking, score_now
 from packenv.policies.gpus.scores import BEST_FIT, CLUSTERING, DOT_PRODUCT, FGD, PACKING, RANDOM, TIES
 from packenv.policy import Setting, completes, schedules
 
@@ -52,7 +43,7 @@ class ByScore(NamedTuple):
 class Placing(Frame):
     """State of a policy: n rows of the table, N requests."""
 
-    ranking: DeviceRanking
+    ranking: GpuRanking
     requests: Ints  # (n,) which of the N different requests each row has
     stuck: Ints  # (N,) 1: no server has had room since the last completion
 

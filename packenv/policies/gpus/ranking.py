@@ -49,7 +49,7 @@ class GpuRequests(Frame):
     kinds: Ints  # (N,) bit mask
 
 
-class DeviceRanking(Frame):
+class GpuRanking(Frame):
     """L servers, N requests, at most M devices a server."""
 
     score: int  # number in SCORES
@@ -86,7 +86,7 @@ def ranking(
     kind: Ints,
     seed: int,
     beside: float = 1.0,
-) -> DeviceRanking:
+) -> GpuRanking:
     """Return the ranking before any task has started.
 
     `capacity` (L, D), `devices` and `kind` (L,) of the servers. `cpu`: index of the resource that scores use as cpu. `seed`: of
@@ -96,7 +96,7 @@ def ranking(
     servers, number = len(capacity), len(requests.share)
     in_file = np.arange(servers)
     order = in_file if ties == BY_FILE else rng.permutation(servers)
-    return DeviceRanking(
+    return GpuRanking(
         score=score,
         ties=AT_RANDOM if score == RANDOM else ties,
         requests=requests,
@@ -122,7 +122,7 @@ def ranking(
 
 
 @compiled
-def choose(r: DeviceRanking, request: int, free: Any, left: Any, e: int) -> int:
+def choose(r: GpuRanking, request: int, free: Any, left: Any, e: int) -> int:
     """Return the server for a request, or −1.
 
     `free` (B, L, D) and `left` (B, L, M) of cluster `e`.
@@ -147,7 +147,7 @@ def choose(r: DeviceRanking, request: int, free: Any, left: Any, e: int) -> int:
 
 
 @compiled
-def score_now(r: DeviceRanking, request: int, server: int, free: Any, left: Any, e: int) -> float:
+def score_now(r: GpuRanking, request: int, server: int, free: Any, left: Any, e: int) -> float:
     """Return a server's score, renewed if it changed. NOT_HERE without room."""
     if r.known[request, server] != r.changes[server]:
         r.value[request, server] = score_of(r, request, server, free, left, e)
@@ -156,7 +156,7 @@ def score_now(r: DeviceRanking, request: int, server: int, free: Any, left: Any,
 
 
 @compiled
-def one_of(r: DeviceRanking, request: int, best: float, chosen: int) -> int:
+def one_of(r: GpuRanking, request: int, best: float, chosen: int) -> int:
     """Return number `chosen` of the servers with the best score."""
     for n in range(len(r.order)):
         s = r.order[n]
@@ -168,20 +168,20 @@ def one_of(r: DeviceRanking, request: int, best: float, chosen: int) -> int:
 
 
 @compiled
-def next_uniform(r: DeviceRanking) -> float:
+def next_uniform(r: GpuRanking) -> float:
     r.draws[0] += 1
     return uniform(word_at(r.key[0], r.draws[0]))
 
 
 @compiled
-def load(r: DeviceRanking, server: int, left: Any, e: int) -> None:
+def load(r: GpuRanking, server: int, left: Any, e: int) -> None:
     """Copy the rest of a server's devices, to try a task there."""
     for d in range(r.devices[server]):
         r.left[d] = left[e, server, d]
 
 
 @compiled
-def fit_of(r: DeviceRanking, request: int, server: int, free: Any, left: Any, e: int) -> float:
+def fit_of(r: GpuRanking, request: int, server: int, free: Any, left: Any, e: int) -> float:
     """Return the exact score of best fit."""
     load(r, server, left, e)
     milli = r.requests.share[request] * r.requests.count[request]
@@ -190,7 +190,7 @@ def fit_of(r: DeviceRanking, request: int, server: int, free: Any, left: Any, e:
 
 
 @compiled
-def score_of(r: DeviceRanking, request: int, server: int, free: Any, left: Any, e: int) -> float:
+def score_of(r: GpuRanking, request: int, server: int, free: Any, left: Any, e: int) -> float:
     """Return a server's score and set `device`. NOT_HERE without room."""
     for d in range(r.requests.demand.shape[1]):
         if r.requests.demand[request, d] > free[e, server, d]:
@@ -219,7 +219,7 @@ def score_of(r: DeviceRanking, request: int, server: int, free: Any, left: Any, 
 
 
 @compiled
-def fgd_of(r: DeviceRanking, request: int, server: int, cpu: int) -> float:
+def fgd_of(r: GpuRanking, request: int, server: int, cpu: int) -> float:
     devices, kind, share, count = r.devices[server], r.kind[server], r.requests.share[request], r.requests.count[request]
     if r.before_known[server] != r.changes[server]:
         r.before[server] = fragmentation(r.shapes, cpu, r.left, devices, kind, r.beside[0])
@@ -235,7 +235,7 @@ def fgd_of(r: DeviceRanking, request: int, server: int, cpu: int) -> float:
 
 
 @compiled
-def device_for(r: DeviceRanking, request: int, server: int, left: Any, e: int) -> int:
+def device_for(r: GpuRanking, request: int, server: int, left: Any, e: int) -> int:
     """Return the chosen server's device for a share, else −1."""
     share = r.requests.share[request]
     if not 0 < share < WHOLE:
@@ -255,7 +255,7 @@ def device_for(r: DeviceRanking, request: int, server: int, left: Any, e: int) -
 
 
 @compiled
-def note_change(r: DeviceRanking, request: int, server: int, tasks: int) -> None:
+def note_change(r: GpuRanking, request: int, server: int, tasks: int) -> None:
     """Count a task of this request that joined (1) or left (−1)."""
     r.changes[server] += 1
     k = class_of(r.requests.share[request], r.requests.count[request])

@@ -31,7 +31,7 @@ from packenv.workloads.traces import read_trace
 from packenv.workloads.workload import Workload
 from packenv_kubernetes.commands.command import DRAWS
 from packenv_kubernetes.owners import OwnerTimes
-from packenv_kubernetes.planning.queue import NEVER, intervals, starts
+from packenv_kubernetes.planning.queue import LATER, intervals, starts
 from packenv_kubernetes.started import ENDLESS, Started, stretches
 
 FEWEST, MOST = 5, 40
@@ -149,7 +149,7 @@ def _moment(
     table = Jobs(np.zeros(len(waiting), np.int64), jobs.demand[waiting], jobs.service[waiting])
     true = packenv.simulate(workload.with_(jobs=table), policy, ENDLESS, initial=begun, schedule=True)
     assert true.schedule is not None
-    return Moment(workload.with_(jobs=known), np.where(true.schedule.start < 0, NEVER, true.schedule.start))
+    return Moment(workload.with_(jobs=known), np.where(true.schedule.start < 0, LATER, true.schedule.start))
 
 
 def coverage(found: list[Moment], policy: str) -> dict[str, float]:

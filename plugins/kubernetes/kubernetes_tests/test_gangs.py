@@ -172,7 +172,7 @@ def minimum(kind: str, least: int) -> tuple[str, Any, dict[str, Any]]:
     ("least", "begin", "line"),
     [
         (4, [0, 0, 0, 5], "3 of 4 pods start together (minimum 4, 1 runs); 1 more is a single pod, which starts with them"),
-        (5, [None] * 4, "does not start as a whole: 4 pods start together, each requests 1 cores; the nodes have room for 3 of"),
+        (5, [None] * 4, "does not start as a whole: 4 pods start together, each requests 1 core; the nodes have room for 3 of"),
         (7, [None] * 4, "does not start: its minimum is 7 pods, 1 runs, and 4 wait"),
         (2, [0, 0, 0, 5], None),  # one is enough: pods of their own
     ],

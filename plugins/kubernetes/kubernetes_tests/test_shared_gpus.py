@@ -73,7 +73,7 @@ def test_without_annotations_running_pods_are_packed_tightly(tmp_path: Path, sai
 def test_no_more_gpus_help_a_share_that_is_larger_than_one(tmp_path: Path) -> None:
     """20 of the 32 that a node has together, of which each GPU has 16: a node with more of them is of no use."""
     (line,) = unfit_lines(read_cluster(listed(tmp_path / "c.json", [gpus("g", 2), share("large", 20)])))
-    assert "20 aliyun.com/gpu-mem, 1 cores, its share of a GPU on a single one, which has 16 at the most; the nearest, g," in line
+    assert "20 aliyun.com/gpu-mem, 1 core, its share of a GPU on a single one, which has 16 at the most; the nearest, g," in line
     assert line.endswith("--add with a node like g does not help")
     (line,) = unfit_lines(read_cluster(listed(tmp_path / "c.json", [gpus("g", 2), share("large", 12, cpu="80")])))
     assert line.endswith("would help, a node like this")

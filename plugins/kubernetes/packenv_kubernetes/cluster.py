@@ -226,7 +226,7 @@ class Cluster:
         again_demand = _beside(self.anew([*self.again, *evicted]), queue_extra[len(queue) - len(requeued) :])
         resources = (*self.resources, *names)
         if not (to_units(capacity) > 0).any(axis=1).all():  # servers need some capacity
-            capacity, resources = _beside(capacity, np.ones((len(capacity), 1))), (*resources, "nothing")
+            capacity, resources = _beside(capacity, np.ones((len(capacity), 1))), (*resources, ".nothing")
             tasks = demand, running_demand, again_demand
             demand, running_demand, again_demand = (_beside(amounts, np.zeros((len(amounts), 1))) for amounts in tasks)
 
@@ -318,6 +318,9 @@ class Cluster:
             line = f"{counted(len(limited), 'pod')} with a known latest end: {some([pod.name for pod in limited])}"
             with_deadline = any(pod.deadline is not None or pod.longest is not None for pod in limited)
             lines.append(line + ("; a grace period is added to an activeDeadlineSeconds" if with_deadline else ""))
+        if cordoned := [traits.name for traits in self.traits if traits.cordoned]:
+            take = "takes" if len(cordoned) == 1 else "take"
+            lines.append(f"{counted(len(cordoned), 'cordoned node')} {take} no new pods: {some(cordoned)}")
         if overfull := self.overfull:
             singular, plural = "node holds more than it has, and takes", "nodes hold more than they have, and take"
             what = singular if len(overfull) == 1 else plural
@@ -353,14 +356,16 @@ class Cluster:
     def begun_notes(self, begun: Sequence[Begun]) -> list[str]:
         """Return lines about preempted pods and their successors."""
         lines = []
-        for start in [start for start in begun if start.victims][:MOST_NAMED]:
+        for start in [start for start in begun if start.victims or start.delay][:MOST_NAMED]:
             victims = [self.running[v].name for v in start.victims]
             now = "now" if start.delay == 0 else f"within {start.delay:g} s"
-            lines.append(f"{self.waiting[start.pod].name} starts {now} on {self.nodes[start.node]}: {some(victims)} preempted")
+            why = f"{some(victims)} preempted" if victims else "preempted pods are ending there"
+            lines.append(f"{self.waiting[start.pod].name} starts {now} on {self.nodes[start.node]}: {why}")
         preempted = sum(len(start.victims) for start in begun)
         if preempted:
+            whose = "its" if preempted == 1 else "their"
             lines.append(
-                f"{counted(preempted, 'pod')} of lower priority preempted and queued again, last; their work is lost; "
+                f"{counted(preempted, 'pod')} of lower priority preempted and queued again, last; {whose} work is lost; "
                 "PodDisruptionBudgets are not in the file"
             )
         return lines

@@ -95,6 +95,8 @@ class Pod(NamedTuple):
     least: int | None = None  # pods of it that have to run together; None: all
     placeholder: bool = False  # of YuniKorn: it holds the place of a pod of its application
     task_group: str = ""  # of YuniKorn, with namespace and application
+    nominated: str = ""  # node where the scheduler has preempted pods for it
+    preempted: bool = False  # being deleted because the scheduler preempted it
 
     @property
     def gang_name(self) -> str:
@@ -310,7 +312,14 @@ def pod_of(item: dict[str, Any], name: str, created: float | None = None) -> Pod
         least=_own_minimum(metadata) if gang else None,
         placeholder=annotations.get(PLACEHOLDER) == "true",
         task_group=f"{namespace}/{application}/{annotations[TASK_GROUP]}" if application and TASK_GROUP in annotations else "",
+        nominated=str(status.get("nominatedNodeName") or ""),
+        preempted="deletionTimestamp" in metadata and _is_preempted(status),
     )
+
+
+def _is_preempted(status: dict[str, Any]) -> bool:
+    conditions = (each for each in objects(status, "conditions") if each.get("type") == "DisruptionTarget")
+    return any(each.get("status") == "True" and each.get("reason") == "PreemptionByScheduler" for each in conditions)
 
 
 def gang_of(item: dict[str, Any]) -> str:

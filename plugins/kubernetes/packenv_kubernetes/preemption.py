@@ -7,6 +7,9 @@ number, and the start of the youngest of the highest priority. Sources:
 kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler.
 PodDisruptionBudgets are not in the file.
 
+A pod does not preempt again while pods that the scheduler preempted for it are ending on its nominated node. It starts there,
+when pods being deleted have left enough room (podEligibleToPreemptOthers of kube-scheduler).
+
 A gang starts now only if each needed pod finds a node, perhaps by preemption. Otherwise none starts, and nothing is preempted.
 Volcano (its action preempt commits the victims of a job at its minimum, and discards others) and Kubernetes' own gangs do the
 same. With the coscheduling plugin pods preempt one by one, perhaps in vain.
@@ -100,7 +103,8 @@ class _Nodes:
                 starts = self._place_all(largest_first(gangs[n].together, self.cluster.demand), hopeless)
             elif n not in others and (start := self._place(n, hopeless)) is not None:
                 starts = [start]
-            if any(start.victims or self.cluster.waiting[start.pod].priority > lowest for start in starts):
+            first = [start.pod for start in starts if start.victims or self._nominated(start.pod) is not None]
+            if first or any(self.cluster.waiting[start.pod].priority > lowest for start in starts):
                 delay = max(start.delay for start in starts)
                 begun += [start._replace(delay=delay) for start in starts]
                 others -= {*gangs[n].others} if n in gangs else set()
@@ -127,6 +131,8 @@ class _Nodes:
             start = Begun(n, node, (), self._delay(n, node))
             self._put(n, node)
             return start
+        if (node := self._nominated(n)) is not None:
+            return self._place_nominated(n, node)
         if not pod.preempts or alike in hopeless:
             return None
         choices = (self._cached_victims(n, node, alike) for node in self._candidates(n))
@@ -140,12 +146,33 @@ class _Nodes:
         self._put(n, node)
         return start
 
-    def _delay(self, n: int, node: int) -> float:
-        """Return the seconds until victims have left enough room."""
-        if not self.leaving[node]:
+    def _nominated(self, n: int) -> int | None:
+        """Return a pod's nominated node if pods preempted for it are ending there."""
+        pod, running = self.cluster.waiting[n], self.cluster.running
+        if not pod.nominated or pod.nominated not in self.cluster.nodes:
+            return None
+        node = self.cluster.nodes.index(pod.nominated)
+        ending = any(running[v].preempted and running[v].priority < pod.priority for v in self.on_node[node])
+        return node if ending and self.allowed[self.rule[n], node] else None
+
+    def _place_nominated(self, n: int, node: int) -> Begun | None:
+        """Place a pod on its nominated node, in the room of pods being deleted, or return None."""
+        running = self.cluster.running
+        ending = [v for v in self.on_node[node] if running[v].deleted is not None]
+        room = self.free[node] + self.held[ending].sum(axis=0)
+        if not ((self.demand[n] <= room) | (self.demand[n] == 0)).all() or self._port_taken(n, node, tuple(ending)):
+            return None
+        ends = [(max((running[v].deleted or 0.0) - self.cluster.now, 0.0), self.held[v]) for v in ending]
+        start = Begun(n, node, (), self._delay(n, node, ends))
+        self._put(n, node)
+        return start
+
+    def _delay(self, n: int, node: int, ends: Sequence[tuple[float, Ints]] = ()) -> float:
+        """Return the seconds until victims, and pods with these `ends`, have left enough room."""
+        if not self.leaving[node] and not ends:
             return 0.0
         delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
-        for grace, amount in sorted(self.leaving[node], key=lambda leaving: leaving[0]):
+        for grace, amount in sorted([*self.leaving[node], *ends], key=lambda leaving: leaving[0]):
             if ((demand <= free) | (demand == 0)).all():
                 break
             delay, free = grace, free + amount

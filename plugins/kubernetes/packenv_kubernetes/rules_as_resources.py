@@ -36,7 +36,7 @@ def as_resources(
     for n, mask in enumerate(allowed):
         if mask.all():
             continue
-        names.append(f"one of {counted(int(mask.sum()), 'node')}")
+        names.append(f".one of {counted(int(mask.sum()), 'node')}")
         nodes.append(mask.astype(np.float64))
         queued.append((kind.reshape(-1)[rule] == n) / UNIT)
         in_service.append(np.zeros(len(running)))
@@ -57,7 +57,7 @@ def as_resources(
                 columns[0 if waits else 1][n] = 1.0
             if (key := np.concatenate(columns).tobytes()) not in distinct and len(held) > 1:
                 distinct.add(key)
-                names.append(f"host port {takers[0][2]}")
+                names.append(f".host port {takers[0][2]}")
                 nodes.append(np.ones(len(traits)))
                 queued.append(columns[0])
                 in_service.append(columns[1])

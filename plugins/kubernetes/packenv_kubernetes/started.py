@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from packenv import Jobs
 from packenv.extend import HOW_MANY, SHARE, WHOLE, Empirical, InService, Law, to_units
+from packenv_kubernetes.durations import are_drawn
 from packenv_kubernetes.owners import LAWS, OwnerTimes, random_of
 
 Ints = NDArray[np.int64]
@@ -175,6 +176,11 @@ class Started:
         first, _, wait = np.array(self.begun, np.int64).reshape(-1, 3).T
         begun = np.minimum(wait + self.slots(seed)[first], ENDLESS) if len(first) else first
         return self._there.with_slots(np.concatenate([self.remaining(seed), begun]))
+
+    @property
+    def is_only_one(self) -> bool:
+        """Whether all seeds have the same times."""
+        return isinstance(self.services, tuple) and not are_drawn(self.services)
 
     def sure(self, seed: int) -> InService:
         """Return pods in service under every policy: not new, preemptible or deleted."""

@@ -22,4 +22,5 @@ def counted(n: int, what: str) -> str:
 
 def amount_text(name: str, amount: float | Fraction) -> str:
     unit, word = UNITS.get(name, (1, name))
+    word = "core" if name == "cpu" and amount == 1 else word
     return f"{float(amount / unit):,.4g} {word}" + (" memory" if name == "memory" else "")

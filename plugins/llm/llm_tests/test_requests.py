@@ -96,6 +96,16 @@ def test_formats(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(requests.arrival, [0, 1.0 if name in ("guide.jsonl", "vllm.json") else 1.5])
 
 
+def test_drawn_rows_have_all_columns() -> None:
+    prompt = np.arange(1, 41)
+    table = Requests(np.arange(40.0), prompt, prompt + 1, prompt + 2, prompt + 3, prompt / 2)
+    drawn = find_source(table).draw(0, 300)
+    assert len(set(drawn.prompt)) > 10
+    for key, column in (("output", 1), ("limit", 2), ("predicted", 3)):
+        assert (getattr(drawn, key) == drawn.prompt + column).all()
+    assert (drawn.priority == drawn.prompt / 2).all()
+
+
 BAD = {
     "arrival_s,prompt_tokens,output_tokens\n5,10,3\n1,20,4\n": "row 2 arrives before the one above it",
     "arrival_s,prompt_tokens,output_tokens,limit\n0,10,30,20\n": "output of 30 tokens is above its limit",

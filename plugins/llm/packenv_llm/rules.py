@@ -53,8 +53,8 @@ class Rule:
     rejoin     queue place of preempted requests: front, back, or in their order
     file       your file with up to three functions for order, victim and admission
 
-    `short-first` is packenv's compromise: lower means than a watermark of 2 %, and no higher 99th percentile of the time to the
-    first token on conversations, code and long outputs. It fails on Mooncake's long prompts. No other age passes on all four.
+    `short-first` is packenv's compromise: on conversations and code, lower means than a watermark of 2 %, and no higher 99th
+    percentile of the time to the first token. On Mooncake's long prompts that needs a `rate` of 0.1 or more.
     """
 
     name: str = "vllm"

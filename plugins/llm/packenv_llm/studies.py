@@ -246,7 +246,7 @@ def shares(seeds: int, traces: str | None) -> Answer:
     """The share of the bound that rules keep stable on three workloads under three step times"""
     rows: list[Any] = []
     for source in sources_of(traces):
-        count = 16_000 if source.name.endswith("5000") else 128_000  # about the same number of steps
+        count = 64_000 if source.name.endswith("5000") else 128_000
         for steps in STEPS:
             options = JudgeOptions(time=steps, budget=BUDGET, poisson=True, seeds=seeds, width=0.02, count=count)
             rows += [[source.name, steps, *case[1:4]] for case in judge([source], SHARED, options=options).judgments]

@@ -337,7 +337,7 @@ def test_a_node_more_that_is_too_few(tmp_path: Path, capsys: pytest.CaptureFixtu
     for words in ((), ("--add", "n0"), ("--add", "2xn0")):
         main(["kubernetes", "when", str(file), "--slots", "9", "--draws", "9", "--processes", "1", *words])
         printed.append(capsys.readouterr().out)
-    assert "9 pods start together, each requests 1 cores; the nodes have room for 4 of them next to pods of the" in printed[0]
+    assert "9 pods start together, each requests 1 core; the nodes have room for 4 of them next to pods of the" in printed[0]
     assert "--add n0 would help, 2 nodes like this\n" in printed[0]
     assert "9 pods cannot start on the nodes that are there then: team/ring-0," in printed[1]
     assert "team/ring-8 " not in printed[1] and "cannot start" not in printed[2] and "team/ring-8 " in printed[2]

@@ -98,9 +98,9 @@ def test_who_never_starts_for_them(tmp_path: Path) -> None:
 )
 def test_what_would_help(tmp_path: Path, items: Any, spec: Any, changes: Any) -> None:
     found = [(each["kind"], each["change"]) for each in submit(tmp_path, items, manifest(spec=spec))["changes"]]
-    if changes == "both":  # neither alone helps: two thirds of each, in 64ths
+    if changes == "both":  # neither alone helps: two thirds of each, in 64ths and whole steps
         ((kind, text),) = found
-        assert kind == "request" and text == "with 3.938 cores and 3.281 GiB memory each, not 6 cores and 5 GiB memory"
+        assert kind == "request" and text == "with 4 cores and 3.312 GiB memory each, not 6 cores and 5 GiB memory"
     else:
         assert found == changes
 

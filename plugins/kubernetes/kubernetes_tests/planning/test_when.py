@@ -70,7 +70,7 @@ def test_without_a_law_nothing_starts(tmp_path: Path, capsys: pytest.CaptureFixt
     out = tmp_path / "when.json"
     when(cluster(tmp_path), "--slots", 1000, "--draws", 9, "--json", out)
     shown = capsys.readouterr().out
-    assert "team/waits-1   later\n" in shown and "intervals" not in shown
+    assert "team/waits-1   never\n" in shown and "intervals" not in shown
     assert [(own["low_s"], own["started"]) for own in json.loads(out.read_text())] == [(None, 0.0)] * 2
 
 

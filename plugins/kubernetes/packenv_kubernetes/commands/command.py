@@ -62,7 +62,7 @@ class NodeOptions:
 
     add: tuple[str, ...] = option(
         (),
-        "Nodes to add: like NODE, or 4:16; repeat for more types  [default: the commonest].",
+        "Nodes to add: like NODE, or 4:16; repeat for more types.",
         metavar="[Nx]NODE",
         group="Nodes",
         common=True,
@@ -115,14 +115,13 @@ def evaluate(
     """
     outputs.check()
     from packenv import evaluate as evaluate_policies
-    from packenv.extend import begin_lines, print_workload, text_console
+    from packenv.extend import begin_lines
+    from packenv_kubernetes.commands.nodes import print_cluster
 
     request = _request(source, policies, of_cluster)
     cluster = request.cluster
     workload = cluster.workload(request.service or None, request.slot_seconds, request.preemption)
-    print_workload(text_console(), workload, cluster.left_out)
-    for line in begin_lines(workload):
-        text_console().print(line, highlight=False)
+    print_cluster(cluster, begin_lines(workload), len(cluster.nodes))
     comparison = evaluate_policies(workload, request.policies, slots=slots, seed=seed, seeds=seeds)
     outputs.show(comparison)
     outputs.write(comparison)
@@ -132,7 +131,7 @@ def evaluate(
 @cluster_file
 @click.option("--goal", "-g", "goals", multiple=True, metavar="GOAL", help="max wait <= 10min; repeat for more, all must be met.")
 @policy_option
-@of_nodes
+@options_of(NodeOptions, "of_nodes", add="Node to add: like NODE, or 4:16  [default: the commonest].")
 @of_cluster
 @click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Runs with each number of nodes.")
 @process_options

@@ -71,7 +71,7 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
     nodes = AddedNodes(cluster, kind_of(cluster, add), request.seeds)
     grown = with_unfit(cluster, nodes.kind)
     check_pods(goals, grown, bool(request.service))
-    print_cluster(grown, request.service, len(cluster.nodes))
+    print_cluster(grown, grown.notes(request.service), len(cluster.nodes))
     text_console().print(nodes.kind.note(cluster), highlight=False, markup=False)
     with text_console().status(f"{cluster.name}: the fewest nodes of any policy"):
         bound = nodes.bound(
@@ -82,7 +82,7 @@ def plan_added(request: ClusterRequest, add: str | None, run_options: RunOptions
         return nodes.least(request.runs(policy, ask), bound, say)
 
     plans, refused = plan_all(request.policies, plan, run_options, None)
-    print_refused(refused, plans)
+    print_refused(refused, plans, "nodes")
     table = _added_table(request, nodes, plans, bound)
     sentences = _added_answer(request, nodes, plans, bound)
 
@@ -200,7 +200,7 @@ def plan_failed_nodes(request: ClusterRequest, without: str, run_options: RunOpt
     names = node_names(without)
     remaining = without_nodes(request.cluster, names)
     check_pods(request.goals, remaining, bool(request.service))
-    print_cluster(request.cluster, request.service, len(request.cluster.nodes))
+    print_cluster(request.cluster, request.cluster.notes(request.service), len(request.cluster.nodes))
 
     def compare(policy: str, ask: AskRuns, say: Say) -> FailedNodes:
         say(f"with and without {counted(len(names), 'node')}")
@@ -334,16 +334,14 @@ def mean_or_none(values: Sequence[float | None]) -> list[float | None]:
     return [*(Interval(None, None, None) if None in values else interval(values))]
 
 
-def print_cluster(cluster: Cluster, service: tuple[Law, ...] | Durations, nodes: int) -> None:
-    """Print the cluster, its `nodes` today, assumptions and omissions."""
+def print_cluster(cluster: Cluster, notes: Sequence[str], nodes: int) -> None:
+    """Print the cluster, its `nodes` today, notes and omissions."""
     console = text_console()
     waiting = counted(len(cluster.waiting), "pod")
     never = counted_by_reason({why: cluster.left_out.get(why, 0) for why in (FITS_NOWHERE, NEVER_WHOLE)})
     unfit = f", {never}" if never else ""
     console.print(f"[bold]{cluster.name}[/bold]: {counted(nodes, 'node')}, {waiting} in the queue{unfit}", highlight=False)
-    for line in cluster.notes(service):
-        console.print(line, highlight=False, markup=False)
-    for line in left_out_lines(cluster.left_out):
+    for line in (*notes, *left_out_lines(cluster.left_out)):
         console.print(line, highlight=False, markup=False)
 
 

@@ -16,13 +16,12 @@ from packenv.extend import (
     counted,
     lasting,
     numbers,
-    print_workload,
     text_console,
 )
 from packenv_kubernetes.changed import changed, nodes_to_add, without_nodes
 from packenv_kubernetes.cluster import Cluster
-from packenv_kubernetes.commands.nodes import ClusterRequest, node_names, queued_again, stranded_line
-from packenv_kubernetes.planning.queue import LEVEL, NEVER, StartInterval, covered, trust_lines, when
+from packenv_kubernetes.commands.nodes import ClusterRequest, node_names, print_cluster, queued_again, stranded_line
+from packenv_kubernetes.planning.queue import LATER, LEVEL, NEVER, StartInterval, covered, trust_lines, when
 from packenv_kubernetes.texts import some
 
 MOST_SHOWN = 40
@@ -46,9 +45,13 @@ def plan_when(
     console, policies, seconds = text_console(), request.policies, request.slot_seconds
     cluster, change, change_notes = _with_other_nodes(request.cluster, add, without)
     names = [pod.name for pod in cluster.waiting] + [cluster.running[n].name for n in cluster.again]
+    if not names and not cluster.unfit:
+        outputs.write(Answer([], [], []))
+        console.print(cluster.nothing(), highlight=False, markup=False)
+        return
     workload = cluster.workload(request.service or None, seconds, request.preemption)
-    print_workload(console, workload, cluster.left_out)
-    for line in (*begin_lines(workload), *change_notes, *trust_lines(request.service)):
+    print_cluster(cluster, begin_lines(workload), len(request.cluster.nodes))
+    for line in (*change_notes, *trust_lines(request.service)):
         console.print(line, highlight=False)
     with run_options.runner() as runner:
 
@@ -111,8 +114,8 @@ def start_cell(interval: StartInterval, seconds: float) -> Styled:
 
 def time_text(slot: int, seconds: float) -> str:
     """Return a time in a readable unit."""
-    if slot == NEVER:
-        return "later"
+    if slot >= LATER:
+        return "never" if slot == NEVER else "later"
     time = slot * seconds
     if time >= 2 * 86_400:
         return lasting(time)
@@ -125,7 +128,7 @@ def time_text(slot: int, seconds: float) -> str:
 def start_record(pod: str, policy: str, interval: StartInterval, seconds: float) -> dict[str, Any]:
     """Return a pod's JSON: seconds from now, null beyond the run."""
     times = {
-        name: None if slot == NEVER else slot * seconds
+        name: None if slot >= LATER else slot * seconds
         for name, slot in zip(("low_s", "median_s", "high_s"), interval, strict=False)
     }
     return {"pod": pod, "policy": policy, **times, "started": interval.started, "level": LEVEL}

@@ -38,9 +38,9 @@ def plan_submitted(request: ClusterRequest, notes: Sequence[str], slots: int, dr
     """Return submitted pods' fate by policy, with `notes` (InputError)."""
     cluster, seconds = request.cluster, request.slot_seconds
     submitted = SubmittedPods(cluster, request.service, seconds, request.preemption)
-    print_cluster(without_submitted(cluster), request.service, len(cluster.nodes))
-    # Notes that are new with the pods.
     before = without_submitted(cluster)
+    print_cluster(before, before.notes(request.service), len(cluster.nodes))
+    # Notes that are new with the pods.
     known = {*unfit_lines(before), *gang_lines(before)}
     new = [line for line in (*gang_lines(cluster), *unfit_lines(cluster)) if line not in known]
     begun = first_cycle(cluster, submitted.lowest) if request.preemption else []

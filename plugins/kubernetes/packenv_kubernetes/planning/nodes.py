@@ -142,19 +142,23 @@ class AddedNodes:
             (goal, values) for goal, values, met in zip(runs.goals, trial.values, trial.met, strict=True) if not met
         )
         value = mean_of(values)
-        measured = "not known: not all pods start" if value is None else f"{value * runs.slot_seconds:,.4g} s"
-        with_these = f"with {counted(most, 'node')} more, one for each pod, the {goal.title} is {measured}"
+        measured = "never: not all pods start" if value is None else f"{value * runs.slot_seconds:,.4g} s"
+        with_these = f"with {counted(most, 'more node')}, one for each pod, the {goal.title} is {measured}"
         line = f"{runs.policy}: no number of nodes like {self.kind.name} meets {goal.text!r}: {with_these}"
-        if len(names := self._not_on_such_nodes()) == 0:
+        if len(names := self._not_on_such_nodes(runs, goal, most)) == 0:
             return line
         verb = "do" if len(names) > 1 else "does"
         return f"{line}; {some(names)} {verb} not go on such a node: --add with one of another kind"
 
-    def _not_on_such_nodes(self) -> list[str]:
-        """Return the waiting pods too large for new nodes."""
+    def _not_on_such_nodes(self, runs: QueueRuns, goal: QueueGoal, most: int) -> list[str]:
+        """Return pods that miss the goal with the `most` nodes, as they do not fit new ones."""
         new = without_nodes(changed(self.cluster, self.kind, 1), self.cluster.nodes)
-        fits = new.fitting_alone(self.cluster.waiting, self.cluster.demand)
-        return [pod.name for pod, fit in zip(self.cluster.waiting, fits, strict=True) if not fit]
+        cluster = changed(self.cluster, self.kind, most)
+        (times,) = runs.times(cluster, self.fresh[:1])
+        late = np.flatnonzero((times.wait if goal.measure == "wait" else times.end)[: len(cluster.waiting)] > goal.limit).tolist()
+        pods = [cluster.waiting[n] for n in late]
+        fits = new.fitting_alone(pods, cluster.demand[late])
+        return [pod.name for pod, fit in zip(pods, fits, strict=True) if not fit]
 
 
 class FailedNodes(NamedTuple):

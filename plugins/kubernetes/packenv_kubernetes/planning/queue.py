@@ -26,6 +26,7 @@ from packenv.extend import (
     mean_of,
     parse_goal,
     runs_of,
+    seeds_for,
     share_of,
 )
 from packenv_kubernetes.cluster import Cluster
@@ -49,7 +50,10 @@ START_TIMES: dict[str, Any] = {"schedule": True, "until_started": True}
 """Options of runs that record when pods start, and so when they end."""
 
 NEVER = np.iinfo(np.int64).max
-"""Slot of an event after the end of a run: the start of a task, the end of a pod."""
+"""Slot of an event that does not happen: the start of a task, the end of a pod."""
+
+LATER = NEVER - 1
+"""Slot of a start after the end of a run, if it may still happen."""
 
 
 class Times(NamedTuple):
@@ -158,11 +162,12 @@ class QueueRuns:
             return [Times(nothing, nothing, nothing > 0) for _ in seeds]
         workload = self.workload(cluster)
         times: list[Times] = []
-        while len(times) < len(seeds) and not (times and enough is not None and enough(times)):
-            more = seeds[len(times) : len(seeds) if enough is None else max(2 * len(times), FIRST)]
+        needed = seeds_for(self.policy, workload, seeds)
+        while len(times) < len(needed) and not (times and enough is not None and enough(times)):
+            more = needed[len(times) : len(needed) if enough is None else max(2 * len(times), FIRST)]
             runs = [Run(workload, self.policy, seed, long_enough(workload, seed), START_TIMES) for seed in more]
             times += self.ask(runs, queue_times)
-        return times
+        return times if len(needed) == len(seeds) else times * len(seeds)
 
     def trial(self, cluster: Cluster, times: Sequence[Times]) -> Trial:
         """Return the goals' measures. None is met with stranded pods."""
@@ -217,7 +222,7 @@ def trust_lines(services: Any) -> list[str]:
 
 
 class StartInterval(NamedTuple):
-    """Slots until a start, in [low, high] with chance LEVEL, or NEVER."""
+    """Slots until a start, in [low, high] with chance LEVEL, LATER or NEVER."""
 
     low: int
     median: int
@@ -226,16 +231,20 @@ class StartInterval(NamedTuple):
 
 
 def waiting_times(workload: Workload, policy: Any, slots: int, draws: int, ask: AskRuns) -> Ints:
-    """Return each task's starting slot or NEVER by draw, (draws, tasks)."""
-    runs = runs_of(workload, [policy], range(draws), slots, START_TIMES)
-    return np.array(ask(runs, starts), np.int64)
+    """Return each task's starting slot, LATER or NEVER by draw, (draws, tasks)."""
+    seeds = seeds_for(policy, workload, range(draws))
+    times = np.array(ask(runs_of(workload, [policy], seeds, slots, START_TIMES), starts), np.int64)
+    return times if len(seeds) == draws else np.repeat(times, draws, axis=0)
 
 
 def starts(workload: Workload, result: Result) -> Ints:
     """Extract the slot of each start, (tasks,)."""
     assert result.schedule is not None and isinstance(workload.draw, BeginsBusy)
     start, _ = workload.draw.times(result.seed, result.schedule.start, result.schedule.end)
-    return np.where(start < 0, NEVER, start)
+    if (start >= 0).all():
+        return start
+    whole = isinstance(workload.draw, Started) and result.slots >= long_enough(workload, result.seed)
+    return np.where(start < 0, NEVER if whole else LATER, start)
 
 
 def intervals(times: Ints, level: float = LEVEL) -> list[StartInterval]:
@@ -250,7 +259,7 @@ def intervals(times: Ints, level: float = LEVEL) -> list[StartInterval]:
         raise InputError(f"{n} draws are too few for {level:.0%} intervals: at least {int(np.ceil(2 / (1 - level) - 1e-9)) - 1}")
     ordered = np.sort(times, axis=0)
     low, median, high = ordered[outside - 1], ordered[n // 2], ordered[n - outside]
-    share = (times < NEVER).mean(axis=0)
+    share = (times < LATER).mean(axis=0)
     columns = (column.tolist() for column in (low, median, high, share))
     return [StartInterval(*row) for row in zip(*columns, strict=True)]
 

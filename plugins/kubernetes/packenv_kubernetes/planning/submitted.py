@@ -20,7 +20,7 @@ from packenv_kubernetes.cluster import Cluster
 from packenv_kubernetes.durations import Durations
 from packenv_kubernetes.filters import Toleration
 from packenv_kubernetes.objects import Pod
-from packenv_kubernetes.planning.queue import NEVER, StartInterval, intervals, waiting_times
+from packenv_kubernetes.planning.queue import LATER, StartInterval, intervals, waiting_times
 from packenv_kubernetes.preemption import first_cycle
 from packenv_kubernetes.started import Started
 from packenv_kubernetes.texts import amount_text, counted
@@ -34,7 +34,7 @@ STEPS = {"cpu": Fraction(1, 20), "memory": Fraction(2**26), "ephemeral-storage":
 FINEST = 2**10
 """Largest number of amounts tried for each resource."""
 PARTS = 64
-"""All requests together are lowered by multiples of one part in this number."""
+"""All requests together are lowered to multiples of one part in this number, rounded down to the same steps."""
 
 
 class Later(NamedTuple):
@@ -207,10 +207,10 @@ class SubmittedPods:
                 helped = True
                 yield _less(less[0], pod), float(less[0][name] / amount), less[1]
         if not helped and len(requests) > 1:
-            parts = [Fraction(k, PARTS) for k in range(1, PARTS)]
-            if (less := most([{name: amount * part for name, amount in requests.items()} for part in parts])) is not None:
-                name = next(iter(requests))
-                yield _less(less[0], pod), float(less[0][name] / requests[name]), less[1]
+            choices = [{name: _part(name, amount, k) for name, amount in requests.items()} for k in range(1, PARTS)]
+            if (less := most(choices)) is not None:
+                lower = {name: amount for name, amount in less[0].items() if amount < requests[name]}
+                yield _less(lower, pod), min(float(amount / requests[name]) for name, amount in lower.items()), less[1]
 
     def _nodes(self, pod: Pod, start: Start) -> Iterator[Try]:
         """Try the fewest additional nodes of a kind, then the smallest."""
@@ -258,6 +258,12 @@ def _fewest(start: Callable[[int], tuple[str, ...] | None], most: int) -> tuple[
     return high, nodes
 
 
+def _part(name: str, amount: Fraction, part: int) -> Fraction:
+    """Return `part` of PARTS of a request, in whole steps, at least one."""
+    step = STEPS.get(name, Fraction(1))
+    return min(max(amount * part / PARTS // step, 1) * step, amount)
+
+
 def _less(amounts: dict[str, Fraction], pod: Pod) -> str:
     lower = " and ".join(amount_text(name, amount) for name, amount in sorted(amounts.items()))
     return f"with {lower} each, not {' and '.join(amount_text(name, pod.asks[name]) for name in sorted(amounts))}"
@@ -268,9 +274,9 @@ def _later(pods: Sequence[Pod], without: Ints, with_: Ints) -> list[Later]:
     later = []
     for n, pod in enumerate(pods):
         a, b = without[:, n], with_[:, n]
-        both = (a < NEVER) & (b < NEVER)
+        both = (a < LATER) & (b < LATER)
         slots = (b[both] - a[both]).tolist()
-        lost = float(((a < NEVER) & (b == NEVER)).mean()) - float(((a == NEVER) & (b < NEVER)).mean())
+        lost = float((a < LATER).mean() - (b < LATER).mean())
         if sum(slots) > 0 or lost > 0:
             later.append(Later(pod.name, tuple(slots), max(lost, 0.0)))
     return sorted(later, key=lambda entry: (-entry.lost, -sum(entry.slots) / max(len(entry.slots), 1)))
