@@ -41,6 +41,7 @@ def test_enough_counts_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "line"),
     [
         (["paper/fig4b"], "discrete sizes, not Uniform"),
+        ([*WORKLOAD, "--arrivals", "batch:geometric:2"], "Bernoulli or Poisson arrivals, not Batch"),
         ([*WORKLOAD, "--most", "1000"], "20,020,005 states"),
         (
             [*WORKLOAD, "--seconds", "0.001", "--most", "300"],
