@@ -276,10 +276,10 @@ def _share_of_work(jobs: Jobs, some: Bools, servers: Servers) -> float:
 
 def without_room(jobs: Jobs, servers: Servers, fits: Bools) -> dict[str, int]:
     """Count the tasks (n,) that do not fit, by reason."""
-    unknown, alone = unknown_kinds(jobs, servers), fitting(jobs, servers)
+    unknown, alone = unknown_kinds(jobs, servers) & ~fits, fitting(jobs, servers)
     names = sorted({needed_kinds(jobs, row) for row in np.flatnonzero(unknown).tolist()})
     reasons = {f"{NO_SUCH_KIND} ({', '.join(names)})": int(unknown.sum()), FITS_NO_SERVER: int((~alone & ~unknown).sum())}
-    reasons[GANG_TOO_LARGE] = int((alone & ~fits).sum())
+    reasons[GANG_TOO_LARGE] = int((alone & ~unknown & ~fits).sum())
     return {reason: count for reason, count in reasons.items() if count}
 
 

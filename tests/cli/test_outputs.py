@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ from packenv.cli.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))
 main(sys.argv[1:])
 """
+
+
+OF_SCORE = pytest.mark.skipif(find_spec("packenv_score") is None, reason="packenv_score is not installed")
 
 
 def packenv_command(*arguments: object, most_bytes: int = 2**40, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -229,7 +233,7 @@ def test_two_results_cannot_go_to_one_file(tmp_path: Path, capsys: pytest.Captur
         ("capacity in.json --certificate in.json", "in.json"),
         ("plan in.json --json in.json", "in.json"),
         ("optimum in.csv --schedule in.csv", "in.csv"),
-        ("score bf-js --suite in.json --json in.json", "in.json"),
+        pytest.param("score bf-js --suite in.json --json in.json", "in.json", marks=OF_SCORE),
         ("train in.json --out in.json", "in.json"),
         ("trace convert in.csv in.csv", "in.csv"),
         ("trace profile in.json --out in.json", "in.json"),
