@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,22 +12,6 @@ from packenv.errors import InputError
 if TYPE_CHECKING:
     from packenv.content.page import Charts, Page
     from packenv.report.pictures import Picture
-
-
-def _with_arguments_of(charts: Callable[..., Charts]) -> Callable[..., Picture]:
-    """Return `Showable.plot` with the signature of these charts."""
-
-    @functools.wraps(Showable.plot)
-    def plot(self: Showable, *args: Any, **options: Any) -> Picture:
-        return Showable.plot(self, *args, **options)
-
-    own, inherited = inspect.signature(charts), inspect.signature(Showable.plot)
-    parameters = [*own.parameters.values()]
-    others = [parameters.pop()] if parameters[-1].kind == inspect.Parameter.VAR_KEYWORD else []
-    shared = [inherited.parameters[name] for name in ("width", "titled")]
-    signature = inherited.replace(parameters=[*parameters, *shared, *others])
-    plot.__signature__ = signature  # type: ignore[attr-defined]
-    return plot
 
 
 class Showable:
@@ -101,16 +83,10 @@ class Showable:
         width   inches, such as 89 / 25.4 for 89 mm; by default that of a page
         titled  show the title
 
-        Other arguments are those of `charts`.
+        Other arguments are those of `charts`: `help(result.charts)` shows them.
         """
         picture: Picture = form("picture")(self, args, options, width, titled)
         return picture
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Give `plot` the arguments of `charts` in `help` and completion."""
-        super().__init_subclass__(**options)
-        if "charts" in vars(cls):
-            cls.plot = _with_arguments_of(cls.charts)  # type: ignore[method-assign]
 
     def to_frame(self, library: str = "arrow") -> Any:
         """Return a row for each of `records`, as an Arrow table or a frame.

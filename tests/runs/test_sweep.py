@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 from pathlib import Path
@@ -221,10 +220,6 @@ def test_a_load_above_rho_is_named() -> None:
     above, at = packenv.resolved(workload), packenv.resolved(workload.with_(load=1.0))
     assert above.intensity < 1 and above.overloaded and above.overload.startswith("load is above ρ*")
     assert not at.overloaded
-
-
-def test_plot_has_the_arguments_of_its_charts() -> None:
-    assert [*inspect.signature(Sweep.plot).parameters] == ["self", "measure", "width", "titled"]
 
 
 def test_latex_has_no_speed_of_the_computer() -> None:
