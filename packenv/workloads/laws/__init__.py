@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
+from packenv.content.text import counted
 from packenv.errors import ArgumentError, InputError, nearest
 from packenv.inputs.numbers import is_number, read_duration, read_number, read_seconds
 from packenv.workloads.laws.arrivals import Arrivals, Batch, Bernoulli, Modulated, Periodic, Poisson
@@ -97,8 +98,8 @@ def _from_numbers(name: str, numbers: list[float], service: bool) -> Law:
     parameters = list(inspect.signature(law).parameters.values())
     needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
     if not len(needed) <= len(numbers) <= len(parameters):
-        shape = ":".join(parameter.name for parameter in parameters)
-        raise InputError(f"{len(numbers)} numbers given, expected {name}:{shape}")
+        shape = ":".join([name, *needed]) + "".join(f"[:{parameter.name}]" for parameter in parameters[len(needed) :])
+        raise InputError(f"{counted(len(numbers), 'number')} given, expected {shape}")
     options: dict[str, Any] = {"high": math.inf} if name == "exponential" and service and len(numbers) == 1 else {}
     return law(*numbers, **options)
 

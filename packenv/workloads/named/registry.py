@@ -94,4 +94,4 @@ def unknown_workload(text: str) -> InputError:
     """Return the error for an unknown name, with the nearest ones."""
     if Path(text).suffix:
         return InputError(f"{text}: no such file")
-    return InputError(f"unknown workload {text!r}{nearest(text, names())}, or a file *.json")
+    return InputError(f"unknown workload {text!r}{nearest(text, names())} (or a file *.json)")

@@ -72,7 +72,7 @@ def score(rule: str, suite: str = "llm", split: str = "test", seeds: int = 4, se
     path = Path(suite) if suite.endswith(".json") else SUITES / f"{suite}.json"
     if not path.is_file():
         names = sorted(file.stem for file in SUITES.glob("*.json"))
-        raise InputError(f"unknown suite {suite!r}{nearest(suite, names)}, or a file *.json")
+        raise InputError(f"unknown suite {suite!r}{nearest(suite, names)} (or a file *.json)")
     plain = read_json(path)
     if not isinstance(plain, dict) or not isinstance(plain.get(split), list) or not plain[split]:
         raise InputError(f"{path}: a suite is an object with a list `{split}` of cases")

@@ -60,7 +60,7 @@ def load_suite(source: str) -> Suite:
         missing = (
             f"{path}: no such file" if path.parent != FOLDER else f"unknown suite {source!r}{nearest(source, suite_names())}"
         )
-        raise InputError(f"{missing}, or a file *.json" if path.parent == FOLDER else missing)
+        raise InputError(f"{missing} (or a file *.json)" if path.parent == FOLDER else missing)
     where = source if path.parent == FOLDER else str(path)
     plain = read_json(path)
     if not isinstance(plain, dict) or not isinstance(plain.get("train"), list) or not plain["train"]:
