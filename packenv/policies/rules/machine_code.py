@@ -79,7 +79,7 @@ def falls_with_age(rule: Rule, function: str, parameters: Sequence[float]) -> bo
     random = np.random.default_rng(0)
     facts = {"_waiting_between": lambda *_: 3.0, "_room_after": lambda *_: 0.1, "_rounds": lambda first, end: min(end, first + 8)}
     names = {**LANGUAGE, **facts, "_of_resource": lambda values, resource: values[int(resource) % len(values)]}
-    exec(compile(rule.tree, "", "exec"), names)
+    exec(compile(rule.tree, "", "exec"), names)  # definitions and constants alone, as above
     for _ in range(SAMPLES):
         task, server, cluster = (
             SimpleNamespace(**{name: float(random.random()) for name in ATTRIBUTES[owner]}) for owner in OBJECTS
