@@ -94,7 +94,7 @@ def check(installation: Installation, deadline: float) -> str:
         [python, "-m", "pip", "install", "--quiet", "--no-compile", *constraints, *INSTALLED],
         [python, "-m", "pip", "check"],
         [folder / "bin" / "packenv", *COMMAND, "--plot", folder / "queues.png", "--report", folder / "report.html"],
-        [python, "-m", "pytest", "-p", "no:cacheprovider", "--deselect", PINS, *TESTS],
+        [python, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--deselect", PINS, *TESTS],
     ]
     for step in steps:
         seconds = deadline - time.monotonic()

@@ -275,7 +275,11 @@ class Scheduler:
             fresh.since = max(self.slot, 0) if since is None else int(_number(f"{where}: since", since))
         if server is not None:
             fresh.server, fresh.taken = self._known_server(server), sum(1 << int(device) for device in {*devices})
-            in_service(live.servers, [*(other for other in self._tasks.values() if other.server == fresh.server), fresh])
+            try:
+                in_service(live.servers, [*(other for other in self._tasks.values() if other.server == fresh.server), fresh])
+            except InputError as error:  # "initial job 1: server 0 has no room for it"
+                reason = str(error).partition(": ")[2].replace(f"server {fresh.server}", f"server {server}")
+                raise InputError(f"{where}: {reason}") from None
         if since is None and server is None:
             self._new.append(fresh)
         else:

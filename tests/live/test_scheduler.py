@@ -99,7 +99,7 @@ def test_names_of_servers_amounts_and_devices() -> None:
         (lambda s: s.submit("x", cpu=1), "task 'x': no resource 'cpu'"),
         (lambda s: s.submit(True, size=0.1), "a task is named by a text or a whole number"),
         (lambda s: s.submit("x", size=0.1, home=[7]), "no server 7"),
-        (lambda s: s.submit("x", size=0.9, server=0), "server 0 has no room for it"),
+        (lambda s: s.submit("x", size=0.9, server=0), "task 'x': server 0 has no room for it"),
         (lambda s: s.complete("w"), "task 'w' does not run; it waits"),
         (lambda s: s.complete("x"), "task 'x' does not run"),
         (lambda s: s.fail("x"), "task 'x' does not run"),

@@ -614,11 +614,20 @@ def may_enter(s: Core, i: int, room: int) -> bool:
 
 
 @compiled
-def awaits_decision(s: Core) -> bool:
-    """Return whether an environment's agent can preempt or admit."""
+def events(s: Core) -> int:
+    """Count what ends an agent's wait."""
+    c = s.count[0]
+    return c.arrived + c.done + c.preempted
+
+
+@compiled
+def awaits_decision(s: Core, waited: int) -> bool:
+    """Return whether an agent can preempt or admit. It has waited since there were `waited` events."""
     c, spare = s.count[0], room(s)
     if spare < 0 and c.running > 1:
         return True
+    if events(s) == waited:
+        return False
     for place in range(c.queued):
         if may_enter(s, s.queue[place], spare):
             return True
@@ -629,9 +638,10 @@ def awaits_decision(s: Core) -> bool:
 def run(s: Core, until: float, steps: int) -> int:
     """Run until `until` (seconds) or a stop. Return the reason.
 
-    steps  for environments: run this many steps, then to the next decision. -1: no decisions
+    steps  for environments. 0: run to the next decision. 1: the agent waits, so run a step, then to an event. -1: no decisions
     """
     c, total = s.count[0], s.request.shape[0]
+    waited = events(s) if steps > 0 else -1
     while c.now < until:
         arrive(s)
         if c.queued == 0 and c.running == 0:
@@ -639,7 +649,7 @@ def run(s: Core, until: float, steps: int) -> int:
                 return FINISHED
             c.now = s.request[c.arrived].arrival
             continue
-        if steps == 0 and awaits_decision(s):
+        if steps == 0 and awaits_decision(s, waited):
             return DECISION
         if steps > 0:
             steps -= 1

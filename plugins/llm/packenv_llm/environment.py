@@ -20,6 +20,7 @@ from packenv_llm.verbs import rate_bound
 FEATURES = 3
 REST = 4
 MOST = 1000.0  # of every number in an observation
+COSTS = {"waiting": 1, "response": 4}  # columns of the engine's bins
 
 
 class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -29,17 +30,18 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     You decide when a waiting request fits, or when running requests need more blocks than are free.
 
     ## Actions
-    `Discrete(1 + W + V)`. 0: go on with the next step. 1 to W: admit one of the first W waiting requests. W + 1 to W + V:
-    preempt one of the last V admitted requests. `action_masks()` shows the valid actions. An invalid action counts as 0.
-    Going on without memory preempts the last admitted request.
+    `Discrete(1 + W + V)`. 0: wait for the next arrival, completion or lack of blocks. 1 to W: admit one of the first W waiting
+    requests. W + 1 to W + V: preempt one of the last V admitted requests. `action_masks()` shows the valid actions. An invalid
+    action counts as 0. Waiting without memory preempts the last admitted request.
 
     ## Observation
     `Box((4 + 3 (W + V),))`. First: free share of the blocks, waiting and running requests over 100, whether memory is short. For
     each shown request: known tokens over 1,000, seconds since arrival over 10, outputs so far over 1,000.
 
     ## Reward
-    Minus the time of all requests in the system since the last decision, over the number of requests. An episode's sum is about
-    minus the mean time to the last token.
+    Minus the seconds that requests waited since the last decision, summed over requests. A request waits in each step that gives
+    it no token. With `reward="response"`, minus the seconds of all requests in the system: most of them no decision can change,
+    so agents learn slowly.
 
     ## Episode
     `count` requests, until all are done. The seed of `reset` draws them. Without a seed, each episode has other requests.
@@ -47,6 +49,7 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     requests     a source, as in `evaluate`
     load, count  arrivals as a share of the bound, and requests in an episode
     waiting, running  W and V
+    reward       "waiting" or "response"
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium has it
@@ -59,12 +62,16 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         waiting: int = 8,
         running: int = 8,
         replica: Replica | None = None,
+        reward: str = "waiting",
         render_mode: str | None = None,
     ) -> None:
         if render_mode is not None:
             raise ArgumentError("`render_mode`: this environment has none")
         if min(waiting, running, count) < 1 or not load > 0:
             raise ArgumentError("`waiting`, `running` and `count` are at least 1, and `load` is above 0")
+        if reward not in COSTS:
+            raise ArgumentError(f"`reward` is one of {', '.join(COSTS)}, not {reward!r}")
+        self.cost = COSTS[reward]
         self.source, self.replica = find_source(requests), replica or Replica()
         self.rate, self.size = load * rate_bound(self.source, self.replica).rate, count
         self.shown = waiting, running
@@ -95,9 +102,8 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             engine.preempt(self.core, int(self.victims[chosen - 1 - self.shown[0]]))
             self.preempted = True
             self._look()
-        # The reward is the time in the system since the last decision.
-        spent = float(self.core.bins[:, 4].sum())
-        reward, self.passed = (self.passed - spent) / self.size, spent
+        spent = float(self.core.bins[:, self.cost].sum())
+        reward, self.passed = self.passed - spent, spent
         return self._observation(), reward, self.done, False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
