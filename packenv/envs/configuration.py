@@ -125,12 +125,12 @@ def next_of_pass(rules: ConfigurationRules, b: Batch, start: int) -> int:
 @compiled
 def serve(rules: ConfigurationRules, b: Batch, server: int) -> None:
     head = b.c.head[b.c.e]
-    started, size = head.started, head.waiting_size
+    started = head.started
     if rules.rule == VQS:
         serve_by_vqs(b, server, rules.limited)
     else:
         serve_by_vqs_bf(b, server)
-    add_starts(b, server, head.started - started, size - head.waiting_size)
+    add_starts(b, server, head.started - started)
 
 
 @apart

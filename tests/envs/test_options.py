@@ -41,6 +41,19 @@ def test_rewards_agree_with_the_cluster(kind: str) -> None:
     assert sums["work"] == pytest.approx(served - core.workload.rate * 0.5 * (2000 - first))
 
 
+@pytest.mark.parametrize("name", ["ServerFill", "Placement", "Configuration", "JobFill"])
+def test_size_counts_each_task_that_starts(name: str) -> None:
+    """All five tasks start after the first decision: 0.6 + 0.6 + 0.3 + 0.3 + 0.4."""
+    jobs = packenv.Jobs.of([0, 0, 0, 0, 1], [0.6, 0.6, 0.3, 0.3, 0.4], [5, 7, 5, 3, 4])
+    env = gym.make(f"packenv/{name}-v1", workload=packenv.Workload(jobs=jobs, servers=1), reward="size", reward_terms=True)
+    info, placed, ended = env.reset(seed=0)[1], 0.0, False
+    while not ended:
+        _, reward, ended, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        placed += info["reward_terms"]["placed"]
+        assert reward == pytest.approx(sum(info["reward_terms"].values()))
+    assert placed == pytest.approx(2.2, abs=1e-6)
+
+
 def test_work_of_two_resources_is_their_mean() -> None:
     env = make("ServerFill", workload=PAIR, reward="work", horizon=2000)
     first = env.reset(seed=0)[1]["slot"]

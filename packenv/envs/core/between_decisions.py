@@ -7,7 +7,7 @@ tasks, and sorted sizes of one resource, are also in arrays.
 from __future__ import annotations
 
 from packenv.cluster.in_service import place
-from packenv.cluster.queue.waiting import order_new, size_of, waiting
+from packenv.cluster.queue.waiting import order_new, waiting
 from packenv.cluster.servers import close, reopen, reopen_all, server_count
 from packenv.cluster.slots import FINISHED, GROW, LIMIT, READY, all_done, begin_slot
 from packenv.cluster.sorted_keys import WIDTH
@@ -150,7 +150,7 @@ def mean_used(b: Batch) -> float:
 @apart
 def put(b: Batch, i: int, server: int) -> None:
     place(b.c, i, server)
-    add_starts(b, server, 1, size_of(b.c, i))
+    add_starts(b, server, 1)
     if b.window.shape[1] > 0:
         leave_window(b, i)
 

@@ -11,12 +11,10 @@ from packenv.envs.core.state import Batch
 
 
 @fused
-def add_starts(b: Batch, server: int, count: int, size: int) -> None:
-    """Count tasks of total size `size` that start now."""
-    turn = b.turn[b.c.e]
-    turn.placed += size
+def add_starts(b: Batch, server: int, count: int) -> None:
+    """Count tasks that start now."""
     if b.ages.shape[1] > 0:
-        slot = now(b.c)
+        turn, slot = b.turn[b.c.e], now(b.c)
         b.ages[b.c.e, server, 0] += count * slot
         b.ages[b.c.e, server, 1] += count * float(slot) * slot
         classify_room(b, server)

@@ -89,15 +89,16 @@ def step(rules: Any, b: Batch) -> int:
     """
     for e in range(b.first, b.last):
         look_at(b.c, e)
-        turn = b.turn[e]
+        turn, head = b.turn[e], b.c.head[e]
         # begin an episode, or carry out the action
         if turn.phase == FRESH:
             begin_episode(b)
         elif turn.phase == DECIDING:
             begin_step(b)
-            replaced = b.nearest and replace_invalid(b)
+            replaced, size = b.nearest and replace_invalid(b), head.waiting_size
             act(rules, b)
             turn.invalid |= replaced
+            turn.placed += size - head.waiting_size
         # pass over slots in which there is nothing to decide
         while turn.phase == WAITING or turn.phase == BEGUN:
             if turn.phase == WAITING and next_slot(b) == GROW:
@@ -105,7 +106,9 @@ def step(rules: Any, b: Batch) -> int:
             if turn.phase == BEGUN:
                 if waiting(b.c) > b.guard_limit:
                     return e
+                size = head.waiting_size
                 begin(rules, b)
+                turn.placed += size - head.waiting_size
         # measure, and show the next decision
         end_step(b)
         observe(rules, b)
