@@ -1,8 +1,10 @@
-"""Rules for one replica of a language model."""
+"""Rules for one replica of a language model. The import registers `packenv/Replica-v1` with Gymnasium."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import gymnasium
 
 from packenv.extend import homes_of, lazy_names
 
@@ -18,13 +20,5 @@ if TYPE_CHECKING:
     from packenv_llm.verbs import evaluate as evaluate
     from packenv_llm.verbs import judge as judge
 
-
-def register() -> None:
-    """Register `packenv/Replica-v1`. Gymnasium calls this on import."""
-    import gymnasium
-
-    gymnasium.register("packenv/Replica-v1", entry_point="packenv_llm.environment:ReplicaEnv")
-
-
+gymnasium.register("packenv/Replica-v1", entry_point="packenv_llm.environment:ReplicaEnv")
 __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
-__all__ += ["register"]

@@ -32,7 +32,7 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ## Actions
     `Discrete(1 + W + V)`. 0: wait for the next arrival, completion or lack of blocks. 1 to W: admit one of the first W waiting
     requests. W + 1 to W + V: preempt one of the last V admitted requests. `action_masks()` shows the valid actions. An invalid
-    action counts as 0. Waiting without memory preempts the last admitted request.
+    action counts as the first valid one. Waiting without memory preempts the last admitted request.
 
     ## Observation
     `Box((4 + 3 (W + V),))`. First: free share of the blocks, waiting and running requests over 100, whether memory is short. For
@@ -92,7 +92,8 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._observation(), self._info()
 
     def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        chosen = int(action) if self.action_masks()[int(action)] else 0
+        mask = self.action_masks()
+        chosen = int(action) if mask[int(action)] else int(mask.argmax())
         if chosen <= self.shown[0]:
             if chosen > 0:
                 r = self.core.request[self.first[chosen - 1]]
