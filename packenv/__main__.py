@@ -1,6 +1,8 @@
 """`python -m packenv`: the command line."""
 
+import sys
+
 from packenv.cli.main import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

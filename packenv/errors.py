@@ -72,10 +72,12 @@ class UnknownArgument(InputError):
         return UnknownArgument(self.name, [*own, *self.known], function)
 
 
-def check_count(name: str, value: Any) -> None:
-    """Raise ArgumentError unless the argument is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ArgumentError(f"`{name}` must be a whole number of at least 1, not {value!r}")
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise ArgumentError unless the argument is a whole number of at least `least`, and at most 2^53."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise ArgumentError(f"`{name}` must be a whole number of at least {least}, not {value!r}")
+    if int(value) > 2**53:
+        raise ArgumentError(f"`{name}` must be at most 2^53, not {value}")
 
 
 class MisuseError(InputError):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from packenv.errors import InputError, RowError
 from packenv.inputs.memory import Memory
+from packenv.inputs.numbers import LARGEST_WHOLE
 from packenv.units import LARGEST_AMOUNT, MOST, UNIT, scale_for, to_units
 
 Ints = NDArray[np.int64]
@@ -89,8 +90,13 @@ class Jobs:
 
         Raises InputError.
         """
-        amount = np.asarray(size, dtype=np.float64)
+        try:
+            amount = np.asarray(size, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("size must be a list of numbers, or of equally many numbers for each task") from None
         amount = amount[:, None] if amount.ndim == 1 else amount
+        if amount.ndim != 2:
+            raise InputError(f"size must have shape (tasks,) or (tasks, resources), not {amount.shape}")
         _require(np.isfinite(amount).all(axis=1), "demand is not a finite number")
         _require((amount >= 0).all(axis=1), "demand is negative")
         scale = scale_for(np.minimum(amount.max(axis=0, initial=0.0), LARGEST_AMOUNT), MOST)
@@ -184,6 +190,8 @@ class Jobs:
         _require((self.demand >= 0).all(axis=1), "demand is negative")
         _require((self.demand > 0).any(axis=1), "all demands are 0")
         _require(self.service >= 1, "service is below 1 slot")
+        for name in ("arrival", "service"):
+            _require(getattr(self, name) <= LARGEST_WHOLE, f"{name} is above 2^53")
         for name in ("job", "phase", "tenant", "remote_overhead"):
             column = getattr(self, name)
             if column is not None:
@@ -278,12 +286,14 @@ def _column(name: str, values: Any) -> NDArray[Any]:
     """Return a column as an array, or raise InputError."""
     try:
         column = np.asarray(values)
-        numbers = column.astype(np.float64 if name in ("value", "estimate") else np.int64, copy=False)
+        with np.errstate(invalid="ignore"):  # of what is refused below
+            numbers = column.astype(np.float64 if name in ("value", "estimate") else np.int64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"column {name} must be a list of numbers") from None
     if numbers.ndim != 1:
         raise InputError(f"column {name} must have shape (tasks,), not {numbers.shape}")
     if column.dtype.kind == "f":
+        _require((numbers.dtype.kind == "f") | ~(np.abs(column) > LARGEST_WHOLE), f"{name} is above 2^53")
         _require((numbers == column) | ~np.isfinite(column) & (numbers.dtype.kind == "f"), f"{name} is not a whole number")
     return numbers
 

@@ -60,6 +60,30 @@ def rooms() -> list[Any]:
     return modules
 
 
+def installed() -> tuple[dict[str, str], list[str]]:
+    """Return the packages of plug-ins with their versions, and a line for each entry point that cannot be imported."""
+    packages, problems = dict[str, str](), []
+    for entry in (entry for group in (POLICIES, ROOMS, COMMANDS) for entry in entries(group).values()):
+        if entry.dist is not None and entry.dist.name != "packenv":
+            packages[entry.dist.name] = entry.dist.version
+            try:
+                loaded(entry)
+            except InputError as problem:
+                problems.append(str(problem))
+    return dict(sorted(packages.items())), problems
+
+
+def room_for(path: Path) -> Any:
+    """Return the room whose file this is, else None. Raises InputError for a room that fails."""
+    for room in rooms():
+        try:
+            if room.is_mine(path):
+                return room
+        except Exception as error:  # a plug-in may raise anything
+            raise InputError(f"plug-in {room.__name__}: `is_mine` of {path} fails: {line_on(error)}") from None
+    return None
+
+
 def first_line(entry: EntryPoint) -> str:
     """The first line of the docstring of a function or class, read from its source and not imported."""
     node = _definition(entry.module, entry.attr)

@@ -138,6 +138,8 @@ def check_text(text: str) -> None:
 def check_parameters(policy: str, parameters: str, accepted: list[str]) -> None:
     """Raise InputError for an unknown parameter `KEY=VALUE`."""
     for key in (part.partition("=")[0] for part in parameters.split(",") if part):
+        if not accepted:
+            raise InputError(f"policy {policy!r} has no parameters, not even {key!r}")
         if key not in accepted:
             raise InputError(f"policy {policy!r}: unknown parameter {key!r}{nearest(key, accepted)}")
 

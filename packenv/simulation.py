@@ -178,7 +178,8 @@ def simulate(
     if reject:
         _check_reject(policy, needs, workload, backlog)
     _check_able(policy, needs, workload, as_it_is)
-    if warmup < 0 or (warmup >= horizon and not drain):
+    check_count("warmup", warmup, 0)
+    if warmup >= horizon and not drain:
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
     if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
         raise InputError(f"slowdown_bound must be a number of seconds above 0, not {slowdown_bound}")

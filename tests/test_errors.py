@@ -43,6 +43,19 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     *[(lambda run=run: run(NAMED, []), "no policy") for run in (packenv.evaluate, packenv.simulate_many, packenv.judge)],
     *[(lambda run=run: run([], ["bf-j"]), "no workload") for run in (packenv.leaderboard, packenv.judge)],
     (lambda: packenv.executor(0), "`processes` must be a whole number of at least 1, not 0"),
+    (lambda: packenv.simulate(NAMED, "bf-j", 10**30), f"`slots` must be at most 2^53, not {10**30}"),
+    (lambda: packenv.simulate(NAMED, "bf-j", 9, warmup="1"), "`warmup` must be a whole number of at least 0, not '1'"),
+    (lambda: packenv.evaluate(NAMED, ["bf-j"], slots=9, seed="1"), "`seed` must be a whole number of at least 0, not '1'"),
+    (lambda: packenv.evaluate(NAMED, ["bf-j"], slots=9, executor=3), "`executor` is made by `packenv.executor()`, or has"),
+    (lambda: packenv.judge(NAMED, "bf-j", width=0), "`width` of the interval must lie between 0 and 1, not 0"),
+    (lambda: packenv.judge(NAMED, "bf-j", seeds=0), "`seeds` must be a whole number of at least 1, not 0"),
+    (lambda: packenv.Jobs.of([0], ["a"], [1]), "size must be a list of numbers"),
+    (lambda: packenv.Jobs.of([0, 0], [[0.5], [0.5, 0.2]], [1, 1]), "size must be a list of numbers, or of equally many"),
+    (lambda: packenv.Jobs.of(0, 0.5, 1), "size must have shape (tasks,) or (tasks, resources), not ()"),
+    *[(lambda slots=slots: packenv.Jobs.of([0], [0.5], [slots]), "row 0: service is above 2^53") for slots in (10**17, 1e300)],
+    (lambda: packenv.workload({"cpu": ["x", 0.5], "duration_s": [1, 1]}), "a table of type dict, column cpu, cannot be read"),
+    (lambda: packenv.sustained("absent.csv"), "absent.csv: no such file"),
+    (lambda: packenv.Servers([[1.0], [2.0]], names=("a",)), "servers: 1 names for 2 servers"),
     (lambda: packenv.workload("absent.jsonl"), "absent.jsonl: no such file"),
     (lambda: packenv.workload("absent.txt"), "absent.txt: no such file"),
     (lambda: packenv.workload(pa.table([pa.array([1])] * 2, ["cpu", "cpu"])), "column cpu occurs more than once"),
@@ -54,6 +67,26 @@ def test_bad_arguments(call: Callable[[], Any], problem: str) -> None:
     with pytest.raises(InputError) as error:
         call()
     assert problem in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        *((call, "paper/fig3a") for call in (packenv.vqs_bound, packenv.halving_bound, packenv.queue_bound, packenv.resolved)),
+        (lambda source: packenv.optimal_schedule(source, time_limit=5), "price/fig1"),
+        (lambda source: packenv.plan_servers(source, "bf-j", "mean wait <= 3", slots=500, seeds=2).servers, "paper/fig4b"),
+    ],
+)
+def test_a_workload_is_a_name_wherever_it_is_an_object(call: Callable[[Any], Any], name: str) -> None:
+    of_name, of_object = call(name), call(packenv.workload(name))
+    values = [getattr(answer, "value", getattr(answer, "makespan", answer)) for answer in (of_name, of_object)]
+    assert values[0] == values[1]
+
+
+def test_the_longest_service_is_measured() -> None:
+    """2^53 slots, times units of size, are above 64 bits."""
+    jobs = packenv.Jobs.of([0, 0], [0.5, 1.0], [2**53, 1])
+    assert packenv.Workload(jobs=jobs, servers=1).area_bound == pytest.approx(2.0)
 
 
 SEEDS: list[tuple[Any, str]] = [(0, "whole number of at least 1"), (-1, "of at least 1"), (2.5, "of at least 1"), (True, "of at")]

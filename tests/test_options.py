@@ -124,8 +124,8 @@ def test_evaluate_has_the_same_options_everywhere() -> None:
 def test_errors_name_options_on_the_command_line_and_arguments_in_python(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["evaluate", "paper/fig4b", "--seed", "-1"])
-    assert capsys.readouterr().err == "packenv: --seed must not be negative, not -1\n"
-    with pytest.raises(packenv.InputError, match="`seed` must not be negative"):
+    assert capsys.readouterr().err == "packenv: --seed must be a whole number of at least 0, not -1\n"
+    with pytest.raises(packenv.InputError, match="`seed` must be a whole number of at least 0, not -1"):
         packenv.evaluate("paper/fig4b", ["bf-js"], seed=-1)
 
 

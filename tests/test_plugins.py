@@ -122,6 +122,20 @@ def test_a_broken_one_is_one_line(folder: Path, words: list[str], line: str) -> 
     assert done.returncode == 2 and done.stderr.startswith(line) and done.stderr.count("\n") == 1
 
 
+def test_a_room_that_fails_is_named(tmp_path: Path) -> None:
+    install(tmp_path, "fails", MODULE.replace("path.suffix ==", "path.absent =="), rooms="fails")
+    (tmp_path / "a.sizes").write_text("")
+    done = run(tmp_path, "evaluate", "a.sizes")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.stderr.startswith("packenv: plug-in fails: `is_mine` of a.sizes fails: AttributeError")
+
+
+def test_doctor_names_broken_ones(folder: Path) -> None:
+    examined = run(folder, "doctor")
+    assert examined.returncode == 1 and "toy 1.0" in examined.stdout
+    assert "problem    plug-in broken 1.0: broken cannot be imported: RuntimeError: out of order" in examined.stdout
+
+
 def test_list_goes_on(folder: Path) -> None:
     listed = run(folder, "list")
     assert listed.returncode == 0 and "vqs-bf" in listed.stdout and "cannot be imported" in listed.stdout

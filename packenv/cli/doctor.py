@@ -17,6 +17,7 @@ from packenv.errors import InputError, install_command
 from packenv.executors.local import usable_cores
 from packenv.files import write_json
 from packenv.inputs.memory import GB, machine_memory, memory_limit
+from packenv.plugins import installed
 
 REQUIRED = ("numba", "llvmlite", "numpy", "scipy", "highspy", "gymnasium", "pyarrow", "matplotlib")
 OPTIONAL = ("torch", "stable-baselines3", "sb3-contrib", "tensorboard", "ortools", "minari", "ray", "moviepy", "pygame")
@@ -56,6 +57,7 @@ def installation() -> dict[str, Any]:
         "untested": untested(),
         "required": {name: _version(name) for name in REQUIRED},
         "optional": {name: _version(name) for name in OPTIONAL},
+        "plugins": installed()[0],
         "cores": {"machine": os.cpu_count(), "usable": usable_cores(), "load": _load()},
         "memory": {"machine": machine_memory(), "reading": _limit()},
         "missing": [
@@ -89,6 +91,7 @@ def machine_code() -> dict[str, Any]:
     if seconds > LONG:
         problems.append(f"the compiler takes {seconds:.1f} s for a few lines: the machine is slow or busy")
     problems += [f"{requirement} is needed, not {version or 'there'}" for requirement, version in unmet(None)]
+    problems += installed()[1]
     return {"cache": cache._asdict(), "compiler": {"seconds": round(seconds, 3)}, "problems": problems}
 
 
@@ -103,7 +106,7 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
             ("compiler", f"{findings['compiler']['seconds']:.2f} s for a loop of three lines"),
         ]
     cores, memory = findings["cores"], findings["memory"]
-    installed = {name: version for name, version in findings["optional"].items() if version}
+    optional = {name: version for name, version in findings["optional"].items() if version}
     other = [f"{name} {item['version']} ({', '.join(item['tested'])})" for name, item in findings["untested"].items()]
     tested = ("untested", f"{', '.join(other)}: tested versions in parentheses") if other else ("tested", "all of these versions")
     busy = "" if cores["load"] is None else f", load {cores['load']:.1f}"
@@ -111,7 +114,8 @@ def lines_of(findings: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("packenv", f"{findings['packenv']} on Python {findings['python']}, {findings['system']}"),
         ("with", _listed(findings["required"])),
-        ("optional", _listed(installed) or "none"),
+        ("optional", _listed(optional) or "none"),
+        *([("plug-ins", _listed(findings["plugins"]))] if findings["plugins"] else []),
         tested,
         ("cores", f"{cores['usable']} of {cores['machine']}{busy}"),
         ("memory", f"{memory['machine'] / GB:.1f} GB{reading}"),

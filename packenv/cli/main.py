@@ -249,4 +249,4 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -187,7 +187,7 @@ class Scheduler:
     def _name_servers(self, names: list[Name]) -> None:
         self.server_names, self._number = names, {name: number for number, name in enumerate(names)}
         if not len(self._number) == len(names) == len(self.setting.servers):
-            raise InputError("servers have different names")
+            raise InputError(f"{len(self.setting.servers)} servers have different names, not {', '.join(map(str, names))}")
 
     def drain(self, server: Name) -> None:
         """Start no more tasks on a server. Running tasks continue."""
@@ -272,7 +272,7 @@ class Scheduler:
             raise InputError(f"{where} fits on no server, or is larger than any that {name_of(live.policy)} takes")
         # It waits, or runs on a server.
         if since is not None or server is not None:
-            fresh.since = max(self.slot, 0) if since is None else int(_number(f"{where}: since", since))
+            fresh.since = max(self.slot, 0) if since is None else _slot(f"{where}: since", since)
         if server is not None:
             fresh.server, fresh.taken = self._known_server(server), sum(1 << int(device) for device in {*devices})
             try:
@@ -350,7 +350,7 @@ class Scheduler:
              something has changed: a task or a server came, ended or went, or a timer of the policy is due
         Raises InputError for a slot in the past.
         """
-        slot = self.slot + 1 if now is None else int(_number("now", now))
+        slot = self.slot + 1 if now is None else _slot("now", now)
         if slot < self.slot:
             raise InputError(f"now is slot {slot}, and the last decision was in slot {self.slot}: time goes forward")
         self.slot = slot
@@ -421,6 +421,13 @@ def _job_number(job: Name) -> int:
     if isinstance(_name("job", job), int) and 0 <= int(job) <= LARGEST_WHOLE:
         return int(job)
     return int.from_bytes(blake2b(str(job).encode(), digest_size=6).digest())
+
+
+def _slot(what: str, value: Any) -> int:
+    """Return a slot of a whole number."""
+    if not (number := _number(what, value)).is_integer():
+        raise InputError(f"{what} is a slot, a whole number, not {value}")
+    return int(number)
 
 
 def _number(what: str, value: Any) -> float:

@@ -33,17 +33,15 @@ from packenv.planning.what_if import (
 from packenv.policy import find_policy, name_of, policies_in
 from packenv.runs.progress import progress_lines
 from packenv.runs.runner import Runner, RunOptions
-from packenv.theory.capacity.max_workload import resolved
 from packenv.workloads.find import is_trace_source
 from packenv.workloads.servers import WithKind
-from packenv.workloads.workload import Workload
 
 Outcome = TypeVar("Outcome")
 Say = Callable[[str], None]
 
 
 def plan_servers(
-    workload: Workload,
+    workload: Any,
     policy: str | Any,
     *goals: str,
     seeds: int = PLAN_SEEDS,
@@ -52,7 +50,7 @@ def plan_servers(
 ) -> Plan:
     """Find the least number of equal servers for a policy.
 
-    The servers are like those of the workload. The policy must meet all goals.
+    The servers are like those of the workload, which is what `packenv.workload` takes. The policy must meet all goals.
     goals     such as "p95 wait <= 60s", "mean queue <= 10", "utilisation >= 70%" (packenv.planning.goals). A stream must also
               be stable, and may have no goal
     seeds     runs with each number of servers. The same number of new seeds confirms the answer
@@ -63,7 +61,7 @@ def plan_servers(
     Raises InputError for unreadable goals, goals that no number of servers meets, servers of several kinds, and data placed on
     servers.
     """
-    workload = workload if workload.jobs is not None else resolved(workload)
+    workload = at_a_rate(workload)
     request = plan_request(workload, goals, [policy], PlanOptions(seeds=seeds, slots=slots))
     with Runner(executor=executor or ThisProcess(), fail_fast=True) as runner:
         return request.search(policy).run(request.bound().servers, runner.all)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from packenv.api import at_a_rate
-from packenv.errors import ArgumentError
+from packenv.errors import ArgumentError, check_count
 from packenv.executors.local import ThisProcess
 from packenv.inputs.numbers import Duration
 from packenv.options.fields import takes
@@ -130,8 +130,7 @@ def planned(
     Runs store their schedules: all, those of tables, or those on servers with devices. Raises InputError.
     """
     named = dict(zip(distinct_names(policies), policies, strict=True))
-    if options.seed < 0:
-        raise ArgumentError(f"`seed` must not be negative, not {options.seed}")
+    check_count("seed", options.seed, 0)
     if options.estimate_error is not None:
         workload = misjudged(workload, options.estimate_error)
     for name in ("cutoff", "slowdown_bound"):

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from packenv.content.text import counted
-from packenv.errors import InputError, MisuseError
+from packenv.errors import ArgumentError, InputError, MisuseError
 from packenv.executors.local import PROCESSES, LocalProcesses, ThisProcess, executor, local_executor, usable_cores
 from packenv.executors.pieces import Outcome, Pieces
 from packenv.executors.shared import ShippedModules, modules_to_ship
@@ -39,6 +39,8 @@ class Runner:
     def __init__(
         self, processes: int | None = None, executor: Executor | None = None, most: int | None = None, fail_fast: bool = False
     ) -> None:
+        if executor is not None and not hasattr(executor, "submit"):
+            raise ArgumentError(f"`executor` is made by `packenv.executor()`, or has a method `submit`, not {executor!r}")
         self.local_pool = None if executor is not None else local_executor(processes, most)
         self.executor: Executor = executor or self.local_pool  # type: ignore[assignment]
         self.local = isinstance(self.executor, (ThisProcess, LocalProcesses))

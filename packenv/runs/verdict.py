@@ -240,6 +240,8 @@ def sustained(logs: Sequence[Any], *, cycle: float | None = DAY, **reading: Any)
     cycle, reading  see `packenv.verdict`
     """
     verdicts: list[LogVerdict] = []
+    if isinstance(logs, (str, os.PathLike)):
+        logs = [logs]
     for n, log in enumerate(logs, 1):
         if isinstance(log, (str, os.PathLike)):
             verdicts += [judge_log(part, cycle) for part in read_logs(log, **reading)]

@@ -79,7 +79,7 @@ def mean_residual(sizes: Sizes | Jobs, service: Law | Conditional | None) -> flo
 def mean_demand_in_service(sizes: Sizes | Jobs, service: Law | Conditional | None) -> Floats:
     """Return the (D,) mean demand in service, weighted by dependent services."""
     if isinstance(sizes, Jobs):
-        return np.ldexp(sizes.service @ sizes.demand / UNIT / sizes.service.sum(), np.array(sizes.scale or 0))
+        return np.ldexp(sizes.service.astype(np.float64) @ sizes.demand / UNIT / sizes.service.sum(), np.array(sizes.scale or 0))
     if isinstance(service, Conditional) and isinstance(sizes, Joint):
         vectors, weights = sizes.atoms()
         return np.asarray((weights * service.means()) @ vectors / mean_service(sizes, service))

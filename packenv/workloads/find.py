@@ -16,7 +16,7 @@ from packenv.inputs.numbers import Exact, exact
 from packenv.inputs.text_files import from_standard_input, reading
 from packenv.options.fields import takes
 from packenv.options.shared import AS_IT_IS, INTENSITIES, OF_READING, Reading
-from packenv.plugins import install_line, rooms
+from packenv.plugins import install_line, room_for
 from packenv.workloads.laws import parse_arrivals, parse_law
 from packenv.workloads.named.registry import ENDINGS, WORKLOADS, named_workload, unknown_workload
 from packenv.workloads.network import Network
@@ -122,7 +122,7 @@ def room_of(source: str | None) -> Any:
             with reading(source):
                 Path(source).stat()
         return None
-    room = next((room for room in rooms() if room.is_mine(Path(source))), None)
+    room = room_for(Path(source))
     if room is None and is_of_kubectl(source):
         raise InputError(f"{source}: a plug-in reads what kubectl prints, and it is not installed: {install_line('kubernetes')}")
     return room

@@ -69,6 +69,8 @@ class Servers:
         _require(capacity <= LARGEST_AMOUNT, capacity, "must be at most 2^50")
         if (empty := ~(capacity > 0).any(axis=1)).any():
             raise InputError(f"server {int(np.argmax(empty))}: has no capacity at all")
+        if self.names and len(self.names) != len(capacity):
+            raise InputError(f"servers: {len(self.names)} names for {len(capacity)} servers")
         capacity.flags.writeable = False
         object.__setattr__(self, "capacity", capacity)
         if self.devices is not None:

@@ -64,7 +64,7 @@ class SingleEnv(gymnasium.Env[Observation, np.int64]):
         if not 0 <= chosen <= self._last:
             raise InputError(f"action {chosen} is out of range: 0 to {self._last}")
         if self._over:
-            raise ResetNeeded("the episode is over: call reset() first")
+            raise ResetNeeded("no episode is running: call reset() first")
         self._action[0] = chosen
         if (row := self._step(self._rules, self._batch)) != NONE:
             self.core.help(row)

@@ -7,6 +7,7 @@ reduced configurations K_RED of VQS, the bound also holds for the workload that 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,13 @@ from packenv.errors import InputError
 from packenv.theory.capacity.linear_program import ConfigurationColumns, ConfigurationProgram, ServerKinds
 from packenv.theory.capacity.one_resource.size_law import SizeLaw, kinds_of, size_law
 from packenv.theory.configurations import halving_bounds, halving_configurations, reduced_bounds, reduced_configurations
-from packenv.workloads.workload import Workload
+from packenv.workloads.find import workload as find_workload
 
 Ints = NDArray[np.int64]
 
 
-def vqs_bound(workload: Workload, levels: int | None = None) -> float:
-    """Return a workload (tasks in service) that VQS supports.
+def vqs_bound(workload: Any, levels: int | None = None) -> float:
+    """Return a workload (tasks in service) that VQS supports. `workload` is what `packenv.workload` takes.
 
     It is the program of §1.2 over K_RED, with sizes rounded up, for geometric service. `levels` is J (by default that of the
     policy). Exactly 4/3 on figure 3(a). Raises InputError for servers of different capacity.
@@ -29,8 +30,8 @@ def vqs_bound(workload: Workload, levels: int | None = None) -> float:
     return _bound(workload, levels, reduced_bounds, reduced_configurations)
 
 
-def halving_bound(workload: Workload, levels: int | None = None) -> float:
-    """Return a workload (tasks in service) supported by sizes 2^−m.
+def halving_bound(workload: Any, levels: int | None = None) -> float:
+    """Return a workload (tasks in service) supported by sizes 2^−m. `workload` is what `packenv.workload` takes.
 
     Sizes are rounded up to 2^−m: at least ½ of ρ* if no size is below the last cut. `levels` is J (by default VQS's).
     Raises InputError for servers of different capacity.
@@ -39,8 +40,9 @@ def halving_bound(workload: Workload, levels: int | None = None) -> float:
 
 
 def _bound(
-    workload: Workload, levels: int | None, bounds: Callable[[int, int], Ints], configurations: Callable[[int], Ints]
+    workload: Any, levels: int | None, bounds: Callable[[int, int], Ints], configurations: Callable[[int], Ints]
 ) -> float:
+    workload = find_workload(workload)
     law, kinds = size_law(workload), kinds_of(workload)
     if len(kinds.number) > 1:
         raise InputError("this bound is for servers of equal capacity")

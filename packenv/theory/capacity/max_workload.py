@@ -69,16 +69,17 @@ def bracket_of(search: BestProofs) -> Bracket:
 LOAD_GAP = 0.005  # (upper - lower) / upper of the bounds that loads refer to
 
 
-def resolved(workload: Workload) -> Workload:
-    """Return the workload, its `load` as a known rate.
+def resolved(workload: Any) -> Workload:
+    """Return the workload, or what `packenv.workload` takes, its `load` as a known rate.
 
     A `load` is a share of the lower bound on ρ*, which `rho` stores. The bounds are computed once per law of sizes and servers,
     to a gap of 0.5 % (or the gap reached in a minute). A workload without a `load`, or with a known `rho`, is returned unchanged.
     """
-    if workload.load is None or workload.rho is not None:
-        return workload
-    bracket = supportable(workload)
-    return workload.knowing(bracket.lower, bracket.upper)
+    found = find_workload(workload)
+    if found.load is None or found.rho is not None:
+        return found
+    bracket = supportable(found)
+    return found.knowing(bracket.lower, bracket.upper)
 
 
 def supportable(workload: Workload) -> Bracket:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from packenv.theory.makespan.beam import can_search, search_in_parallel, searche
 from packenv.theory.makespan.cp_sat import cp_model, improve
 from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Tasks, tasks_of
+from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
 HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-ff")
@@ -64,7 +66,7 @@ class Optimum:
 
 @takes(OptimumOptions, without=("objective", "slots"))
 def optimal_schedule(
-    workload: Workload,
+    workload: Any,
     options: OptimumOptions,
     *,
     hint: Schedule | None = None,
@@ -73,8 +75,8 @@ def optimal_schedule(
 ) -> Optimum:
     """Return the shortest schedule found in time, with a bound.
 
-    The workload needs a Jobs table. Phases, predecessors, arrivals, several resources and unequal servers work as in the
-    simulator.
+    The workload is what `packenv.workload` takes, with a Jobs table. Phases, predecessors, arrivals, several resources and
+    unequal servers work as in the simulator.
 
     options           fields of OptimumOptions
     hint              a schedule to begin with, instead of the best one of the policies in `warm_start`
@@ -93,7 +95,7 @@ def optimal_schedule(
         raise InputError(f"the gap must be a number from 0 on, not {gap}")
     if options.workers is not None and options.workers < 1:
         raise InputError(f"workers must be at least 1, not {options.workers}")
-    cores = options.workers or usable_cores()
+    cores, workload = options.workers or usable_cores(), find_workload(workload)
 
     # First schedules: the hint or those of policies, and of a list in the same orders where the table is not too large.
     tasks = tasks_of(workload, options.fixed_allocation)

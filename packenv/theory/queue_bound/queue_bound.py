@@ -148,10 +148,11 @@ SPARE = 5.0
 """Where the room is this many standard deviations above the need, next to nothing waits: no proof is sought."""
 
 
-def queue_bound(workload: Workload, progress: Callable[[float], None] | None = None) -> QueueBound:
+def queue_bound(workload: Any, progress: Callable[[float], None] | None = None) -> QueueBound:
     """Return a proved lower bound on every policy's mean queue.
 
-    Policies do not know durations. The mean queue is the number of waiting tasks, mean over all slots.
+    `workload` is what `packenv.workload` takes. Policies do not know durations. The mean queue is the number of waiting tasks,
+    mean over all slots.
     Proved for random tasks with geometric service and arrivals independent from slot to slot (Poisson, Bernoulli, and batches of
     them). `progress` is called with the best bound so far whenever a relaxation improves.
     Raises InputError for other workloads, and for a load that no policy can keep up with.

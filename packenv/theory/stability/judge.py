@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from packenv.errors import ArgumentError
+from packenv.errors import ArgumentError, check_count
 from packenv.options.fields import takes
 from packenv.options.verbs import JudgeOptions
 from packenv.policy import find_policy, guarantee_of, name_of
@@ -78,9 +78,9 @@ def judge(
     tables (`gpu/openb-like`). Raises InputError for a width outside (0, 1), no seed, or fewer tasks than by default.
     """
     seeds, width, tasks = options.seeds, options.width, options.tasks
-    if not 0 < width < 1 or seeds < 1:
-        needs = "a width between 0 and 1 (of its interval; `plot_width` is for pictures) and at least 1 seed"
-        raise ArgumentError(f"a judgment needs {needs}, not {width} and {seeds}")
+    check_count("seeds", seeds)
+    if not 0 < width < 1:
+        raise ArgumentError(f"`width` of the interval must lie between 0 and 1, not {width}; `plot_width` is for pictures")
     if tasks < MOST_TASKS:
         quicker = "for a quick look take a larger `width`, such as 0.1"
         raise ArgumentError(f"`tasks` must be at least {MOST_TASKS:,}, the length of the longest runs, not {tasks:,}; {quicker}")

@@ -21,7 +21,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from packenv.errors import ArgumentError, InputError
 from packenv.options.fields import takes
 from packenv.options.verbs import OptimalPolicyOptions
 from packenv.theory.stationary_optimum.occupancies import Occupancies, SmallInstance, occupancies, small_instance, small_types
+from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
 Floats = NDArray[np.float64]
@@ -188,10 +189,10 @@ class StationaryOptimum:
 
 
 @takes(OptimalPolicyOptions, without=("slots", "seeds"))
-def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
+def stationary_optimum(workload: Any, options: OptimalPolicyOptions, progress: Progress | None = None) -> StationaryOptimum:
     """Return the non-preemptive policy with the shortest mean queue, and bounds.
 
-    workload   one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
+    workload   what `packenv.workload` takes: one resource, discrete sizes, geometric service, Bernoulli or Poisson arrivals
     options    fields of OptimalPolicyOptions. By default `most` is 8, 16, … until doubling changes the queue by less than 0.1 %
 
     Two processes are solved. They lose arriving jobs if `most`, or 2 · `most`, of their type wait. Both lower bounds hold for the
@@ -205,6 +206,7 @@ def stationary_optimum(workload: Workload, options: OptimalPolicyOptions, progre
         raise InputError(f"within must lie between 0 and 1, not {within}")
     if most is not None and most < 1:
         raise InputError(f"most must be at least 1, not {most}")
+    workload = find_workload(workload)
     began, until = time.perf_counter(), time.monotonic() + options.seconds
     every = occupancies(small_types(workload))  # refuses what is too large before ρ* is sought
     instance = small_instance(workload)

@@ -123,12 +123,23 @@ def _format_of(path: Path) -> TraceFormat | None:
     return next(named, None) or next(by_content, None)
 
 
+def _is_readable(column: Any) -> bool:
+    try:
+        pa.array(column)
+    except (TypeError, ValueError, pa.ArrowException):
+        return False
+    return True
+
+
 def arrow_table(source: Any) -> pa.Table:
     """Return an Arrow table, without unnamed indexes."""
     try:
         table = source if isinstance(source, pa.Table) else pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (TypeError, ValueError, pa.ArrowException) as error:
-        raise InputError(f"a table of type {type(source).__name__} cannot be read: {' '.join(str(error).split())}") from None
+        what = f"a table of type {type(source).__name__}"
+        if isinstance(source, Mapping):
+            what += next((f", column {name}," for name, column in source.items() if not _is_readable(column)), "")
+        raise InputError(f"{what} cannot be read: {' '.join(str(error).split())}") from None
     check_names(TABLE, table.column_names)
     table = plain_types(TABLE, table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)]))
     views = [name for name, type_ in zip(table.column_names, table.schema.types, strict=True) if pa.types.is_string_view(type_)]
