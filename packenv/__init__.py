@@ -68,4 +68,5 @@ __version__ = "0.10.0"
 
 register_all()
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
+if not TYPE_CHECKING:  # a checker then knows which names there are
+    __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

@@ -248,5 +248,6 @@ if TYPE_CHECKING:
     from packenv.workloads.traces.trace import Wanted as Wanted
     from packenv.workloads.traces.trace import resource_names as resource_names
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
-__all__ += ["homes_of", "lazy_names"]
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
+    __all__ += ["homes_of", "lazy_names"]

@@ -15,4 +15,5 @@ if TYPE_CHECKING:
     from packenv.envs.policy_agents.agent import PolicyAgent as PolicyAgent
     from packenv.runs.evaluate_ratio import EvaluateRatio as EvaluateRatio
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

@@ -14,4 +14,5 @@ if TYPE_CHECKING:
     from packenv.live.scheduler import Scheduler as Scheduler
     from packenv.live.scheduler import Start as Start
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

@@ -71,4 +71,5 @@ for entry in CATALOGUE.values():
     HOMES.setdefault(entry.module, []).append(entry.name)
 HOMES["packenv.policies.rules.rule"].append("PriorityRule")
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, HOMES)
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -17,4 +17,5 @@ if TYPE_CHECKING:
     from packenv.testing.policies import check_policy as check_policy
     from packenv.testing.replay import problem_of as problem_of
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

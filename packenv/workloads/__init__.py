@@ -41,4 +41,5 @@ if TYPE_CHECKING:
     from packenv.workloads.workload import Workload as Workload
     from packenv.workloads.workload import load_workload as load_workload
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))

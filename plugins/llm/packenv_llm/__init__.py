@@ -21,4 +21,5 @@ if TYPE_CHECKING:
     from packenv_llm.verbs import judge as judge
 
 gymnasium.register("packenv/Replica-v1", entry_point="packenv_llm.environment:ReplicaEnv")
-__all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, homes_of(__file__))
