@@ -245,16 +245,23 @@ def sources_of(traces: str | None) -> list[Source]:
 def shares(seeds: int, traces: str | None) -> Answer:
     """The share of the bound that rules keep stable on three workloads under three step times"""
     rows: list[Any] = []
+    tables: list[Table] = []
     for source in sources_of(traces):
         count = 64_000 if source.name.endswith("5000") else 128_000
+        cells = []
         for steps in STEPS:
             options = JudgeOptions(time=steps, budget=BUDGET, poisson=True, seeds=seeds, width=0.02, count=count)
-            rows += [[source.name, steps, *case[1:4]] for case in judge([source], SHARED, options=options).judgments]
+            cells.append(judge([source], SHARED, options=options).judgments)
+            rows += [[source.name, steps, *case[1:4]] for case in cells[-1]]
+        tables.append(Table(f"Share of the bound, {source.name}", [Column("rule"), *numbers(*STEPS)]))
+        for cases in zip(*cells, strict=True):
+            tables[-1].add(cases[0].policy, *(f"{case.low:g} to {case.high:g}" for case in cases))
 
     def draw(*_: Any) -> Charts:
         return Charts("", share_figures((f"{row[0]}, {row[1]}", *row[2:]) for row in rows))
 
-    return answer("Share of the bound", ["requests", "step time", "rule", "at least", "below"], rows, draw=draw)
+    heads = ["requests", "step time", "rule", "at least", "below"]
+    return Answer(tables, [], [dict(zip(heads, row, strict=True)) for row in rows], draw=draw)
 
 
 def compared(
