@@ -247,7 +247,7 @@ def shares(seeds: int, traces: str | None) -> Answer:
     rows: list[Any] = []
     tables: list[Table] = []
     for source in sources_of(traces):
-        count = 64_000 if source.name.endswith("5000") else 128_000
+        count = 64_000 if source.name.endswith("5000") else 512_000
         cells = []
         for steps in STEPS:
             options = JudgeOptions(time=steps, budget=BUDGET, poisson=True, seeds=seeds, width=0.02, count=count)
