@@ -1,11 +1,14 @@
 """The scheduler's next decisions: starts by priority, with preemption.
 
-A pod without a node preempts. Candidates are nodes with room for it without pods of lower priority. The node with the fewest
+Pods are placed in queue order. One without a node preempts. Candidates are nodes with room for it without pods of lower priority. The node with the fewest
 and least victims is chosen. Victims are first all pods of lower priority there. Then, in order of priority and oldest first,
 each stays if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
-number, and the start of the youngest of the highest priority. Sources:
+number, and the start of the oldest of the highest priority: the latest is best. Sources:
 kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler.
 PodDisruptionBudgets are not in the file.
+
+Preemption counts on the pods placed before it, and its room is for waiting pods. So these start now too. The policy places the
+other pods of the lowest priority.
 
 A pod does not preempt again while pods that the scheduler preempted for it are ending on its nominated node. It starts there,
 when pods being deleted have left enough room (podEligibleToPreemptOthers of kube-scheduler).
@@ -81,6 +84,7 @@ class _Nodes:
         self.changes = [0] * len(cluster.nodes)
         self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
         self.leaving: list[list[tuple[float, Ints]]] = [[] for _ in cluster.nodes]  # grace in s and amount of each victim
+        self.lent = np.zeros_like(self.free)  # (L, D) part of `free` that victims hold until their grace has ended
         placed = cluster.node >= 0
         np.subtract.at(self.free, cluster.node[placed], self.held[placed])
         rules, self.rule = groups_of(pod.rules for pod in cluster.waiting)
@@ -93,7 +97,8 @@ class _Nodes:
 
     def begin(self, lowest: int) -> list[Begun]:
         """Place the pods in queue order, gangs (then the rest) at their first."""
-        begun: list[Begun] = []
+        placed: list[Begun] = []
+        begun = 0  # this many of the placed pods start now
         hopeless: set[Alike] = set()
         gangs = {group.members[0]: group for group in gangs_of(self.cluster)}
         others = {n for group in gangs.values() for n in group.members}  # they do not start alone
@@ -103,12 +108,18 @@ class _Nodes:
                 starts = self._place_all(largest_first(gangs[n].together, self.cluster.demand), hopeless)
             elif n not in others and (start := self._place(n, hopeless)) is not None:
                 starts = [start]
-            first = [start.pod for start in starts if start.victims or self._nominated(start.pod) is not None]
-            if first or any(self.cluster.waiting[start.pod].priority > lowest for start in starts):
+            if starts:
                 delay = max(start.delay for start in starts)
-                begun += [start._replace(delay=delay) for start in starts]
+                placed += [start._replace(delay=delay) for start in starts]
                 others -= {*gangs[n].others} if n in gangs else set()
-        return begun
+            if any(self._starts_now(start, lowest) for start in starts):
+                begun = len(placed)
+        return placed[:begun]
+
+    def _starts_now(self, start: Begun, lowest: int) -> bool:
+        """Return whether a placed pod starts under every policy: by priority, or where pods were preempted."""
+        first = self.cluster.waiting[start.pod].priority > lowest or self._nominated(start.pod) is not None
+        return first or bool(self.leaving[start.node])
 
     def _place_all(self, numbers: Sequence[int], hopeless: set[Alike]) -> list[Begun]:
         """Place all of these pods or none, without preemption in vain."""
@@ -171,7 +182,7 @@ class _Nodes:
         """Return the seconds until victims, and pods with these `ends`, have left enough room."""
         if not self.leaving[node] and not ends:
             return 0.0
-        delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
+        delay, free, demand = 0.0, self.free[node] - self.lent[node], self.demand[n]
         for grace, amount in sorted([*self.leaving[node], *ends], key=lambda leaving: leaving[0]):
             if ((demand <= free) | (demand == 0)).all():
                 break
@@ -179,7 +190,7 @@ class _Nodes:
         return delay
 
     def _where_it_fits(self, n: int) -> int | None:
-        """Return the node with the least capacity left."""
+        """Return the node with the least capacity left, one with room already if there is any."""
         demand = self.demand[n]
         fits = self.allowed[self.rule[n]] & ((demand <= self.free) | (demand == 0)).all(axis=1)
         nodes = np.flatnonzero(fits)
@@ -187,6 +198,8 @@ class _Nodes:
             nodes = np.array([node for node in nodes.tolist() if not self._port_taken(n, node)], np.int64)
         if len(nodes) == 0:
             return None
+        already = nodes[((demand <= self.free[nodes] - self.lent[nodes]) | (demand == 0)).all(axis=1)]
+        nodes = already if len(already) else nodes
         return int(nodes[np.argmin((self.free[nodes] / self.capacity[nodes]).sum(axis=1))])
 
     def _port_taken(self, n: int, node: int, without: tuple[int, ...] = ()) -> bool:
@@ -237,9 +250,9 @@ class _Nodes:
                 gone.append(v)
                 free = free + self.held[v]
         most = max(running[v].priority for v in gone)
-        youngest = max(_start(running[v]) for v in gone if running[v].priority == most)
+        oldest = min(_start(running[v]) for v in gone if running[v].priority == most)
         total = sum(running[v].priority + SMALLEST for v in gone)
-        return most, total, len(gone), -youngest, node, tuple(sorted(gone))
+        return most, total, len(gone), -oldest, node, tuple(sorted(gone))
 
     def _evict(self, node: int, victims: tuple[int, ...]) -> None:
         self.changes[node] += 1
@@ -247,6 +260,7 @@ class _Nodes:
             self.on_node[node].remove(v)
             self.free[node] += self.held[v]
             self.leaving[node].append((self.cluster.running[v].grace, self.held[v]))
+            self.lent[node] += self.held[v]
             self.node[v] = -1
             for priority, amount in self.lower.items():
                 amount[node] -= self.held[v] * (self.cluster.running[v].priority < priority)
@@ -267,6 +281,7 @@ class _Nodes:
         for v in start.victims:
             self.on_node[node].append(v)
             self.free[node] -= self.held[v]
+            self.lent[node] -= self.held[v]
             self.node[v] = node
             for priority, amount in self.lower.items():
                 amount[node] += self.held[v] * (running[v].priority < priority)
