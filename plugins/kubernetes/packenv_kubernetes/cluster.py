@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Servers, Workload
-from packenv.extend import InputError, Law, counted_by_reason, to_units
+from packenv.extend import NO_GANG, InputError, Law, counted_by_reason, to_units
 from packenv_kubernetes.durations import Durations, are_drawn
 from packenv_kubernetes.filters import (
     NAME,
@@ -210,6 +210,7 @@ class Cluster:
         requeued = [*again, *(_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted)]
         queue = [*(self.waiting[n] for n in np.flatnonzero(waits)), *requeued]
         groups, order, gang = side_by_side(self, first, evicted)
+        gang_of = {n: g for g, group in enumerate(groups) for n in group.together}
         in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
         pods = [*self.waiting, *again]
 
@@ -275,6 +276,7 @@ class Cluster:
             running_latest=running_latest,
             again_latest=self._latest_ends(requeued, [self.now] * len(requeued), slot_seconds),
             begun=tuple((placement.pod, placement.node, math.ceil(placement.delay / slot_seconds)) for placement in begun),
+            begun_gang=np.array([gang_of.get(n, NO_GANG) for n in first], np.int64),
             evicted=tuple(evicted),
             unfit=tuple(pod.name for pod in self.unfit),
             loose=np.array([bool(pod.unmodelled) or pod.deadline is not None for pod in pods], np.bool_),

@@ -109,7 +109,7 @@ def test_the_victim_starts_within_its_grace(tmp_path: Path) -> None:
 
 
 def test_victims_hold_their_room_until_their_grace_has_ended(tmp_path: Path) -> None:
-    """6 of 8 cores are a victim's for 7 s: of them 3 are the preempting pod's then, and others wait for the rest."""
+    """6 of 8 cores are a victim's for 7 s: of them 3 are the preempting pod's then, and the other pods have the rest."""
     low = pod("low", container(cpu="6"), on="n", job=False, priority=0, terminationGracePeriodSeconds=7)
     pods = [low, pod("high", container(cpu="3"), priority=9), pod("middle", container(cpu="2"), priority=5)]
     pods += [pod("small", container(cpu="1"), priority=5), pod("last", container(cpu="2"), priority=0)]
@@ -118,6 +118,7 @@ def test_victims_hold_their_room_until_their_grace_has_ended(tmp_path: Path) -> 
         "team/high": 7,
         "team/middle": 7,
         "team/small": 7,
+        "team/last": 7,
     }
     assert starts_of(cluster) == [7, 7, 7, 7]
     room = pod("low", container(cpu="2"), on="n", job=False, priority=0, terminationGracePeriodSeconds=7)
