@@ -307,11 +307,19 @@ class Cluster:
         how_long = (
             "a time that is drawn" if are_drawn(service) else f"what is left of {'its' if ending == 1 else 'their'} service"
         )
-        times = f"{counted(len(begun), 'pod')} {'runs' if len(begun) == 1 else 'run'} at the start"
-        times += f", {ending:,} of them for {how_long}" if ending else ""
-        law = "; others do not end" if ends else "; no pod ends (set --service for pods that can end)"
+        times = f"{counted(len(begun), 'pod') if begun else 'no pod'} {'run' if len(begun) > 1 else 'runs'} at the start"
+        if ending == len(begun):
+            times += f" for {how_long}" if ending else ""
+        elif ending:
+            times += f", {ending:,} of them for {how_long}; others do not end"
+        elif ends:
+            times += f" and {'does' if len(begun) == 1 else 'do'} not end"
+        times += "" if ends else "; no pod ends"
+        staying_on = [pod for pod in (*begun, *self.waiting) if pod.endless or not ends]
+        times += " before a known latest end" if any(pod.has_latest_end for pod in staying_on) else ""
+        times += "" if ends else " (set --service for pods that can end)"
         past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
-        lines = [self.about, times + law, *past]
+        lines = [self.about, times, *past]
         if staying := sum(pod.stays for pod in begun):
             lines.append(
                 f"{counted(staying, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move"
