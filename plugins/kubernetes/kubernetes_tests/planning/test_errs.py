@@ -100,6 +100,17 @@ def test_preemption_later_than_now(tmp_path: Path) -> None:
     assert starts_of(read(tmp_path, soon, pod("new", container(cpu="4"), priority=5))) == [10]
 
 
+def test_the_age_of_pods_with_different_rules(tmp_path: Path) -> None:
+    """Both ask for the core that is free in 10 s. bf-js prefers the younger: pods with its rule are on the node."""
+    nodes = [node("z", labels={"zone": "a"}), node("y"), node("x", spec={"taints": [{"key": "k", "effect": "NoSchedule"}]})]
+    soon = pod("soon", container(cpu="1"), on="z", job=False, deleted="2024-05-01T12:00:10Z")
+    full = [pod(f"full-{name}", container(cpu=cpu), on=name, job=False) for name, cpu in (("y", "4"), ("z", "2"))]
+    queue = [pod(f"w{n}", container(cpu="1"), job=False, created=f"2024-05-01T11:00:0{n}Z") for n in range(3)]
+    queue[1]["spec"]["nodeSelector"] = {"zone": "a"}
+    cluster = read_cluster(listed(tmp_path / "cluster.json", [*nodes, soon, *full, *queue]))
+    assert starts_of(cluster) == [0, -1, 10] and bound(cluster, "max wait <= 10s") <= 1  # it starts on another node
+
+
 def test_the_victim_starts_within_its_grace(tmp_path: Path) -> None:
     low = pod("low", container(cpu="4"), on="n", job=False, priority=-1, terminationGracePeriodSeconds=7)
     cluster = read(tmp_path, low, pod("new", NEW))
