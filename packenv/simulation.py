@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from packenv.cluster.build import build, grow, lengthen
 from packenv.cluster.gangs import gang_in_part
@@ -31,7 +31,8 @@ from packenv.results.result import Result, Trajectory
 from packenv.results.schedule_table import Schedule
 from packenv.results.stability import NO_VERDICT, judge_run, settling_time
 from packenv.units import UNIT, to_units
-from packenv.workloads.in_service import InService, begins_busy, in_service_of
+from packenv.workloads.demand import scalar_size
+from packenv.workloads.in_service import InService, begins_busy, counted_tasks, in_service_of
 from packenv.workloads.servers import Servers
 from packenv.workloads.workload import Workload
 
@@ -84,11 +85,7 @@ def result_of(
         max_queue=int(head["queue_max"]) if measured else None,
         mean_waiting_size=float(head["size_sum"]) / measured / UNIT * workload.servers.size_unit if measured else None,
         mean_delay=int(head["delay_sum"]) / started if started else None,
-        delay_p50=delays.quantile(0.5),
-        delay_p90=delays.quantile(0.9),
-        delay_p95=delays.quantile(0.95),
-        delay_p99=delays.quantile(0.99),
-        delay_p999=delays.quantile(0.999),
+        **_quantiles(delays),
         max_delay=int(head["delay_max"]) if started else None,
         mean_response=int(head["response_sum"]) / started if started and not head["postponed"] else None,
         utilisation=tuple(used[r] / capacity[r] if measured and capacity[r] else None for r in range(len(used))),
@@ -99,6 +96,46 @@ def result_of(
         seconds=seconds,
         tasks_per_second=int(head["started"]) / max(seconds, 1e-9),
         trajectory=trajectory,
+        delays=delays,
+    )
+
+
+def recounted(result: Result, jobs: Jobs, times: Schedule, last: int, servers: Servers) -> Result:
+    """Return the result with counts, delays and queue of these tasks (n,), which arrived in slot 0.
+
+    last  ends from this slot on are beyond the run
+    """
+    slots, warmup, (width, queue, _) = result.slots, result.warmup, result.trajectory
+    begun = times.start >= 0
+    wait = np.where(begun, times.start, slots)
+    order = np.argsort(wait)
+    ordered = wait[order]
+
+    def until(slot: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of `weight` × slots of waiting before each slot."""
+        begun_by = np.searchsorted(ordered, slot, side="right")
+        waited, gone = (np.append(0.0, np.cumsum(each[order])) for each in (weight * wait, weight))
+        return np.asarray(waited[begun_by] + slot * (gone[-1] - gone[begun_by]))
+
+    size = scalar_size(jobs.demand, servers) / UNIT * servers.size_unit
+    weights, bins, span = (np.ones(len(wait)), size), np.arange(len(queue) + 1) * width, np.array([warmup, slots])
+    means = [float(np.diff(until(span, weight))[0]) / (slots - warmup) if slots > warmup else None for weight in weights]
+    waited, tasks = np.unique(wait[begun & jobs.leads & (warmup == 0)], return_counts=True)
+    delays = Delays(waited.astype(np.float64), tasks.astype(np.int64))
+    started = int(begun.sum())
+    return replace(
+        result,
+        arrived=len(wait),
+        started=started,
+        completed=int((begun & (times.end < last)).sum()),
+        waiting=len(wait) - started,
+        mean_queue=means[0],
+        max_queue=int((wait > warmup).sum()) if slots > warmup else None,
+        mean_waiting_size=means[1],
+        mean_delay=float(waited @ tasks / tasks.sum()) if len(tasks) else None,
+        **_quantiles(delays),
+        max_delay=int(waited[-1]) if len(tasks) else None,
+        trajectory=Trajectory(width, *(np.diff(until(bins, weight)) / width for weight in weights)),
         delays=delays,
     )
 
@@ -125,6 +162,11 @@ def _delays(cluster: Cluster, table: Jobs | None) -> Delays:
     counts = cluster.measures.delays[0]
     occurred = np.flatnonzero(counts)
     return Delays(delay_values()[occurred], counts[occurred])
+
+
+def _quantiles(delays: Delays) -> dict[str, Any]:
+    shares = {"50": 0.5, "90": 0.9, "95": 0.95, "99": 0.99, "999": 0.999}
+    return {f"delay_p{name}": delays.quantile(share) for name, share in shares.items()}
 
 
 MOST_EXACT = 100_000  # tasks of a table whose delays are kept one by one
@@ -161,7 +203,7 @@ def simulate(
     policy = find_policy(policy) if isinstance(policy, str) else policy
 
     # The tasks of this seed; of a random workload as a table if the policy must know all of them beforehand, or of gangs.
-    in_service, as_it_is = initial or in_service_of(workload, seed), begins_busy(workload)
+    in_service, as_it_is, draw = initial or in_service_of(workload, seed), begins_busy(workload), workload.draw
     offered = workload = workload.at(seed)
     drain = (slots is None and workload.at_once) if drain is None else drain
     horizon = _horizon(workload, slots, drain)
@@ -220,12 +262,17 @@ def simulate(
 
     # The measures that need the schedule, and what an agent says of its run.
     starts = schedule_of(cluster)
+    tasks, times = table, starts
+    if as_it_is and table is not None:
+        last = NEVER if drain else result.slots
+        tasks, times = counted_tasks(draw, seed, table, starts, last)
+        result = result if tasks is table else recounted(result, tasks, times, last, workload.servers)
     if table is not None and table.job is not None and len(starts.start) == len(table):
         result = replace(result, jobs=job_times(table, starts, result.slots))
     if backlog is None and (table is not None or slowdown_bound is not None):
         bound = (slowdown_bound or SLOWDOWN_BOUND) / (workload.slot_seconds or 1.0)
-        jobs = workload.jobs_table(seed, max(len(starts.start), 1)) if table is None else table
-        response = response_times(jobs, starts, result.warmup, bound)
+        jobs = workload.jobs_table(seed, max(len(starts.start), 1)) if tasks is None else tasks
+        response = response_times(jobs, times, result.warmup, bound)
         result = replace(result, response=response, mean_response=None if response is None else response.mean_response)
     remark_of = getattr(policy, "remark", None)  # an agent's: whether it saw all that fitted
     remark = remark_of(state) if remark_of is not None else None

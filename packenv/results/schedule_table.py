@@ -80,7 +80,11 @@ def write_schedule(path: str | os.PathLike[str], workload: Workload, results: Se
 def ended(result: Result, end: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mark tasks that completed by the run's last slot."""
     within = (end >= 0) & (end <= result.slots)
-    return within if np.count_nonzero(within) == result.completed else within & (end < result.slots)
+    before = within & (end < result.slots)
+    in_last = np.count_nonzero(within) == result.completed
+    # `completed` may count other pods than the rows of a cluster's queue. A run without later ends includes its last slot.
+    in_last = in_last or (np.count_nonzero(before) != result.completed and not (end > result.slots).any())
+    return within if in_last else before
 
 
 def _numbers_of_bits(bits: NDArray[np.int64]) -> NDArray[np.object_]:

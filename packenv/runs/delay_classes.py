@@ -17,6 +17,7 @@ from packenv.results.schedule_table import Schedule
 from packenv.runs.statistics import mean_and_half
 from packenv.units import UNIT
 from packenv.workloads.demand import scalar_size
+from packenv.workloads.in_service import counted_tasks
 from packenv.workloads.laws import HyperExponential, Joint, Mixture
 from packenv.workloads.laws.law import AtomicLaw
 from packenv.workloads.sampling import rows_drawn
@@ -63,9 +64,10 @@ def by_size(workload: Workload, by_policy: Sequence[Sequence[Result]]) -> list[l
         for run in runs:
             assert run.schedule is not None
             jobs = workload.played_jobs(run.seed, len(run.schedule.start))
+            jobs, schedule = counted_tasks(workload.draw, run.seed, jobs, run.schedule, run.slots)
             size = scalar_size(jobs.demand, workload.servers)
             bounds = class_bounds(size) if bounds is None else bounds
-            classes = delay_by_size(jobs, run.schedule, size, run.warmup, bounds, workload.provenance.recorded_waits)
+            classes = delay_by_size(jobs, schedule, size, run.warmup, bounds, workload.provenance.recorded_waits)
             names = [f"{bound / UNIT * workload.servers.size_unit:.4g}" for bound in bounds.tolist()]
             measured[-1].append(_plain(names, classes))
     return measured

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from packenv.jobs import Jobs
 from packenv.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from packenv.results.schedule_table import Schedule
 
 Ints = NDArray[np.int64]
 
@@ -51,10 +55,28 @@ class BeginsBusy(Protocol):
         """Return starts and ends (n,) of waiting tasks, -1 for never."""
         ...
 
+    def counted(self, seed: int, jobs: Jobs, start: Ints, end: Ints) -> tuple[Jobs, Ints, Ints] | None:
+        """Return the tasks that measures count, with starts and ends (n,), -1 for never. None: the rows of `jobs`."""
+        ...
+
 
 def begins_busy(workload: Workload) -> bool:
     """Return whether runs of the workload begin with tasks in service."""
     return isinstance(workload.draw, BeginsBusy)
+
+
+def counted_tasks(draw: Any, seed: int, jobs: Jobs, schedule: Schedule, last: int) -> tuple[Jobs, Schedule]:
+    """Return the tasks that measures of a run count, and their times, by default `jobs` and `schedule`.
+
+    last  starts from this slot on are beyond the run
+    """
+    counts = isinstance(draw, BeginsBusy) and len(schedule.start) == len(jobs)
+    counted = draw.counted(seed, jobs, schedule.start, schedule.end) if counts else None
+    if counted is None:
+        return jobs, schedule
+    tasks, start, end = counted
+    begun = (start >= 0) & (start < last)
+    return tasks, schedule._replace(start=np.where(begun, start, -1), end=np.where(begun, end, -1))
 
 
 def in_service_of(workload: Workload, seed: int) -> InService:

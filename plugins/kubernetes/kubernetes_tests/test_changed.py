@@ -92,7 +92,7 @@ def test_pods_of_a_node_that_is_gone_start_again(cluster: Cluster) -> None:
         assert (held.server.tolist(), held.remaining.tolist()) == ([0], [ENDLESS])
         # what waits has the time that it had; what starts again, what it has been in service for and what remained
         assert draw(seed).service.tolist() == [whole(seed).service[1], 60 + remaining[0]]
-    assert left.notes(Geometric(1000))[1] == "1 pod runs at the start; others do not end"
+    assert left.notes(Geometric(1000))[1] == "1 pod runs at the start and does not end"
 
 
 def test_taken_away(cluster: Cluster) -> None:

@@ -257,3 +257,29 @@ def test_why_a_pod_fits_nowhere(tmp_path: Path, specs: tuple[Any, ...], cpu: str
     else:
         assert "does not help" in line
         assert all(with_unfit(cluster, kind_of(cluster, text)).unfit for text in ("a", "b", "c"))
+
+
+ENDS, STAYS = pod("a", container(cpu="1"), on="n"), pod("b", container(cpu="1"), on="n", job=False)
+LATEST = "before a known latest end"
+SOON = pod("c", container(cpu="1"), on="n", job=False, deleted="2024-05-01T12:00:30Z")
+
+
+@pytest.mark.parametrize(
+    ("running", "with_law", "without"),
+    [
+        ([], "no pod runs at the start", "; no pod ends"),
+        ([ENDS], "1 pod runs at the start for what is left of its service", "; no pod ends"),
+        ([STAYS], "1 pod runs at the start and does not end", "; no pod ends"),
+        ([ENDS, STAYS], "2 pods run at the start, 1 of them for what is left of its service; others do not end", "; no pod ends"),
+        (
+            [STAYS, SOON],
+            "2 pods run at the start and do not end before a known latest end",
+            "; no pod ends before a known latest end",
+        ),
+    ],
+)
+def test_the_line_on_running_pods(tmp_path: Path, running: list[Any], with_law: str, without: str) -> None:
+    cluster = read_cluster(listed(tmp_path / "cluster.json", [node("n"), *running, pod("new", container(cpu="1"))]))
+    assert cluster.notes(Fixed(9))[1] == with_law
+    count = {0: "no pod runs", 1: "1 pod runs", 2: "2 pods run"}[len(running)]
+    assert cluster.notes(None)[1] == f"{count} at the start{without} (set --service for pods that can end)"

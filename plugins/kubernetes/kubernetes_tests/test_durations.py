@@ -135,3 +135,16 @@ def test_it_says_whose_durations_pods_have(tmp_path: Path) -> None:
     assert "past.csv: 3 durations of 1 owner; 1 pod has those of its owner, 1 those of an owner that is drawn" in notes
     times = past([("known", 5.0)]).times(cluster.waiting, (), np.zeros(0), 1.0)
     assert isinstance(times, OwnerTimes) and times.owner == (0, None)
+
+
+@pytest.mark.parametrize("header", ["own,sec", "owner,sec", "seconds"])
+def test_columns_of_other_names(tmp_path: Path, header: str) -> None:
+    file = tmp_path / "past.csv"
+    file.write_text(f"{header}\nteam/j,3\n")
+    assert is_durations(str(file))
+    with pytest.raises(
+        InputError, match=f"past.csv: columns {header.replace(',', ', ')}; durations need the columns owner, seconds"
+    ):
+        read_durations(str(file))
+    file.write_text("arrival,size,service\n0,0.5,3\n")
+    assert not is_durations(str(file))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Servers, Workload
-from packenv.extend import InputError, Law, counted_by_reason, to_units
+from packenv.extend import NO_GANG, InputError, Law, counted_by_reason, to_units
 from packenv_kubernetes.durations import Durations, are_drawn
 from packenv_kubernetes.filters import (
     NAME,
@@ -210,6 +210,7 @@ class Cluster:
         requeued = [*again, *(_again_on(self.running[v], self.nodes[self.node[v]]) for v in evicted)]
         queue = [*(self.waiting[n] for n in np.flatnonzero(waits)), *requeued]
         groups, order, gang = side_by_side(self, first, evicted)
+        gang_of = {n: g for g, group in enumerate(groups) for n in group.together}
         in_service = [pod if node >= 0 else None for pod, node in zip(self.running, server, strict=True)]
         pods = [*self.waiting, *again]
 
@@ -275,6 +276,7 @@ class Cluster:
             running_latest=running_latest,
             again_latest=self._latest_ends(requeued, [self.now] * len(requeued), slot_seconds),
             begun=tuple((placement.pod, placement.node, math.ceil(placement.delay / slot_seconds)) for placement in begun),
+            begun_gang=np.array([gang_of.get(n, NO_GANG) for n in first], np.int64),
             evicted=tuple(evicted),
             unfit=tuple(pod.name for pod in self.unfit),
             loose=np.array([bool(pod.unmodelled) or pod.deadline is not None for pod in pods], np.bool_),
@@ -305,11 +307,19 @@ class Cluster:
         how_long = (
             "a time that is drawn" if are_drawn(service) else f"what is left of {'its' if ending == 1 else 'their'} service"
         )
-        times = f"{counted(len(begun), 'pod')} {'runs' if len(begun) == 1 else 'run'} at the start"
-        times += f", {ending:,} of them for {how_long}" if ending else ""
-        law = "; others do not end" if ends else "; no pod ends (set --service for pods that can end)"
+        times = f"{counted(len(begun), 'pod') if begun else 'no pod'} {'run' if len(begun) > 1 else 'runs'} at the start"
+        if ending == len(begun):
+            times += f" for {how_long}" if ending else ""
+        elif ending:
+            times += f", {ending:,} of them for {how_long}; others do not end"
+        elif ends:
+            times += f" and {'does' if len(begun) == 1 else 'do'} not end"
+        times += "" if ends else "; no pod ends"
+        staying_on = [pod for pod in (*begun, *self.waiting) if pod.endless or not ends]
+        times += " before a known latest end" if any(pod.has_latest_end for pod in staying_on) else ""
+        times += "" if ends else " (set --service for pods that can end)"
         past = service.notes([*begun, *self.waiting]) if isinstance(service, Durations) else ()
-        lines = [self.about, times + law, *past]
+        lines = [self.about, times, *past]
         if staying := sum(pod.stays for pod in begun):
             lines.append(
                 f"{counted(staying, 'pod')} of DaemonSets and static ones belong to their nodes: they neither wait nor move"

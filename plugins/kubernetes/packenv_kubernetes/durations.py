@@ -106,12 +106,16 @@ def are_drawn(service: Law | Sequence[Law] | Durations | None) -> bool:
 
 
 def is_durations(path: str) -> bool:
-    """Return whether a JSON or CSV file has durations by owner."""
+    """Return whether a JSON or CSV file has durations by owner.
+
+    Every trace has three columns or more.
+    """
     if path.endswith(".json"):
         return not Path(path).is_file() or first_bytes(Path(path), 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
     if not path.endswith((".csv", ".csv.gz")) or not Path(path).is_file():
         return False
-    return set(COLUMNS) <= set(next(csv.reader(lines_of(Path(path))), []))
+    header = next(csv.reader(lines_of(Path(path))), [])
+    return set(COLUMNS) <= set(header) or 0 < len(header) < 3
 
 
 def read_durations(path: str) -> Durations:
@@ -136,7 +140,11 @@ def read_durations(path: str) -> Durations:
 def _of_csv(path: str) -> Iterable[tuple[str, str, str]]:
     memory = Memory(path)
     with reading(path):
-        for number, row in enumerate(csv.DictReader(lines_of(Path(path))), 2):
+        rows = csv.DictReader(lines_of(Path(path)))
+        names = rows.fieldnames or ()
+        if not set(COLUMNS) <= set(names):
+            raise InputError(f"{path}: columns {', '.join(names)}; durations need the columns {', '.join(COLUMNS)}")
+        for number, row in enumerate(rows, 2):
             memory.reserve(PER_ROW)
             yield f"row {number}", (row["owner"] or "").strip(), row["seconds"] or ""
 

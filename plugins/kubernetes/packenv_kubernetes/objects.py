@@ -187,7 +187,7 @@ def read_objects(path: Path) -> Objects:
                 started = _time(object_of(item, "status"), "startTime")
                 if longest is not None and started is not None:
                     deadlines[owner] = started + longest
-            elif not minimums:
+            elif not minimums and held is None:
                 others[excerpt(kind, quoted=False)] += 1
         except InputError as problem:
             raise InputError(f"{where}: {problem}") from None

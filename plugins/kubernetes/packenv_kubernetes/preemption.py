@@ -1,11 +1,15 @@
 """The scheduler's next decisions: starts by priority, with preemption.
 
-A pod without a node preempts. Candidates are nodes with room for it without pods of lower priority. The node with the fewest
-and least victims is chosen. Victims are first all pods of lower priority there. Then, in order of priority and oldest first,
-each stays if the pod still fits. Nodes are compared by the highest priority among their victims, the sum of priorities, the
-number, and the start of the youngest of the highest priority. Sources:
+Pods are placed in queue order. One without a node preempts. Candidates are nodes with room for it without pods of lower
+priority. The node with the fewest and least victims is chosen. Victims are first all pods of lower priority there. Then, in
+order of priority and oldest first, each stays if the pod still fits. Nodes are compared by the highest priority among their
+victims, the sum of priorities, the number, and the start of the oldest of the highest priority, of which the latest is best.
+A pod without a start has not begun: it counts as the youngest. Sources:
 kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption and the plugin DefaultPreemption of kube-scheduler.
 PodDisruptionBudgets are not in the file.
+
+Preemption counts on the pods placed before it, and its room is for waiting pods. So these start now too. The policy places the
+other pods of the lowest priority.
 
 A pod does not preempt again while pods that the scheduler preempted for it are ending on its nominated node. It starts there,
 when pods being deleted have left enough room (podEligibleToPreemptOthers of kube-scheduler).
@@ -17,14 +21,15 @@ same. With the coscheduling plugin pods preempt one by one, perhaps in vain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packenv.extend import to_units
-from packenv_kubernetes.filters import admitted, groups_of
+from packenv_kubernetes.filters import Port, admitted, groups_of
 from packenv_kubernetes.pod_groups import gangs_of, largest_first
 
 if TYPE_CHECKING:
@@ -67,6 +72,10 @@ Victims = tuple[int, int, int, float, int, tuple[int, ...]]
 """Four numbers to compare nodes, the node, and the pods."""
 
 
+Leaving = tuple[float, Ints, tuple[Port, ...]]
+"""Seconds until a pod is gone, its amount, and its host ports."""
+
+
 class _Nodes:
     """The room of each node while pods are placed."""
 
@@ -80,12 +89,13 @@ class _Nodes:
         self.cache: dict[tuple[Alike, int], tuple[int, Victims | None]] = {}
         self.changes = [0] * len(cluster.nodes)
         self.lower: dict[int, Ints] = {}  # of each priority, (L, D) what pods below it hold
-        self.leaving: list[list[tuple[float, Ints]]] = [[] for _ in cluster.nodes]  # grace in s and amount of each victim
+        self.leaving: list[list[Leaving]] = [[] for _ in cluster.nodes]  # victims
+        self.lent = np.zeros_like(self.free)  # (L, D) part of `free` that victims hold until their grace has ended
         placed = cluster.node >= 0
         np.subtract.at(self.free, cluster.node[placed], self.held[placed])
         rules, self.rule = groups_of(pod.rules for pod in cluster.waiting)
         self.allowed = admitted(rules, cluster.traits)
-        self.ports = [set[object]() for _ in cluster.nodes]
+        self.ports = [set[Port]() for _ in cluster.nodes]
         self.on_node: list[list[int]] = [[] for _ in cluster.nodes]
         for n in np.flatnonzero(placed).tolist():
             self.ports[cluster.node[n]].update(cluster.running[n].rules.ports)
@@ -93,7 +103,8 @@ class _Nodes:
 
     def begin(self, lowest: int) -> list[Begun]:
         """Place the pods in queue order, gangs (then the rest) at their first."""
-        begun: list[Begun] = []
+        placed: list[Begun] = []
+        begun = 0  # this many of the placed pods start now
         hopeless: set[Alike] = set()
         gangs = {group.members[0]: group for group in gangs_of(self.cluster)}
         others = {n for group in gangs.values() for n in group.members}  # they do not start alone
@@ -103,12 +114,18 @@ class _Nodes:
                 starts = self._place_all(largest_first(gangs[n].together, self.cluster.demand), hopeless)
             elif n not in others and (start := self._place(n, hopeless)) is not None:
                 starts = [start]
-            first = [start.pod for start in starts if start.victims or self._nominated(start.pod) is not None]
-            if first or any(self.cluster.waiting[start.pod].priority > lowest for start in starts):
+            if starts:
                 delay = max(start.delay for start in starts)
-                begun += [start._replace(delay=delay) for start in starts]
+                placed += [start._replace(delay=delay) for start in starts]
                 others -= {*gangs[n].others} if n in gangs else set()
-        return begun
+            if any(self._starts_now(start, lowest) for start in starts):
+                begun = len(placed)
+        return placed[:begun]
+
+    def _starts_now(self, start: Begun, lowest: int) -> bool:
+        """Return whether a placed pod starts under every policy: by priority, or where pods were preempted."""
+        first = self.cluster.waiting[start.pod].priority > lowest or self._nominated(start.pod) is not None
+        return first or bool(self.leaving[start.node])
 
     def _place_all(self, numbers: Sequence[int], hopeless: set[Alike]) -> list[Begun]:
         """Place all of these pods or none, without preemption in vain."""
@@ -162,24 +179,24 @@ class _Nodes:
         room = self.free[node] + self.held[ending].sum(axis=0)
         if not ((self.demand[n] <= room) | (self.demand[n] == 0)).all() or self._port_taken(n, node, tuple(ending)):
             return None
-        ends = [(max((running[v].deleted or 0.0) - self.cluster.now, 0.0), self.held[v]) for v in ending]
+        ends = [(max((running[v].deleted or 0.0) - self.cluster.now, 0.0), self.held[v], running[v].rules.ports) for v in ending]
         start = Begun(n, node, (), self._delay(n, node, ends))
         self._put(n, node)
         return start
 
-    def _delay(self, n: int, node: int, ends: Sequence[tuple[float, Ints]] = ()) -> float:
-        """Return the seconds until victims, and pods with these `ends`, have left enough room."""
-        if not self.leaving[node] and not ends:
-            return 0.0
-        delay, free, demand = 0.0, self.free[node] - sum(amount for _, amount in self.leaving[node]), self.demand[n]
-        for grace, amount in sorted([*self.leaving[node], *ends], key=lambda leaving: leaving[0]):
-            if ((demand <= free) | (demand == 0)).all():
+    def _delay(self, n: int, node: int, ends: Sequence[Leaving] = ()) -> float:
+        """Return the seconds until victims, and pods with these `ends`, have left enough room and the pod's host ports."""
+        leaving = sorted([*self.leaving[node], *ends], key=lambda pod: pod[0])
+        delay, free, demand = 0.0, self.free[node] - self.lent[node], self.demand[n]
+        for k, (grace, amount, _) in enumerate(leaving):
+            taken = [port for _, _, ports in leaving[k:] for port in ports]
+            if ((demand <= free) | (demand == 0)).all() and not self._conflicts(n, taken):
                 break
             delay, free = grace, free + amount
         return delay
 
     def _where_it_fits(self, n: int) -> int | None:
-        """Return the node with the least capacity left."""
+        """Return the node with the least capacity left, one with room already if there is any."""
         demand = self.demand[n]
         fits = self.allowed[self.rule[n]] & ((demand <= self.free) | (demand == 0)).all(axis=1)
         nodes = np.flatnonzero(fits)
@@ -187,14 +204,17 @@ class _Nodes:
             nodes = np.array([node for node in nodes.tolist() if not self._port_taken(n, node)], np.int64)
         if len(nodes) == 0:
             return None
+        already = nodes[((demand <= self.free[nodes] - self.lent[nodes]) | (demand == 0)).all(axis=1)]
+        nodes = already if len(already) else nodes
         return int(nodes[np.argmin((self.free[nodes] / self.capacity[nodes]).sum(axis=1))])
 
     def _port_taken(self, n: int, node: int, without: tuple[int, ...] = ()) -> bool:
-        ports = self.cluster.waiting[n].rules.ports
-        if not ports:
+        if not self.cluster.waiting[n].rules.ports:
             return False
-        occupied = self.ports[node] - {port for v in without for port in self.cluster.running[v].rules.ports}
-        return any(port.conflicts(used) for port in ports for used in occupied)  # type: ignore[arg-type]
+        return self._conflicts(n, self.ports[node] - {port for v in without for port in self.cluster.running[v].rules.ports})
+
+    def _conflicts(self, n: int, taken: Iterable[Port]) -> bool:
+        return any(port.conflicts(used) for port in self.cluster.waiting[n].rules.ports for used in taken)
 
     def _candidates(self, n: int) -> list[int]:
         """Return the first nodes with room without lower priorities, limited."""
@@ -237,16 +257,17 @@ class _Nodes:
                 gone.append(v)
                 free = free + self.held[v]
         most = max(running[v].priority for v in gone)
-        youngest = max(_start(running[v]) for v in gone if running[v].priority == most)
+        oldest = min(_start(running[v]) for v in gone if running[v].priority == most)
         total = sum(running[v].priority + SMALLEST for v in gone)
-        return most, total, len(gone), -youngest, node, tuple(sorted(gone))
+        return most, total, len(gone), -oldest, node, tuple(sorted(gone))
 
     def _evict(self, node: int, victims: tuple[int, ...]) -> None:
         self.changes[node] += 1
         for v in victims:
             self.on_node[node].remove(v)
             self.free[node] += self.held[v]
-            self.leaving[node].append((self.cluster.running[v].grace, self.held[v]))
+            self.leaving[node].append((self.cluster.running[v].grace, self.held[v], self.cluster.running[v].rules.ports))
+            self.lent[node] += self.held[v]
             self.node[v] = -1
             for priority, amount in self.lower.items():
                 amount[node] -= self.held[v] * (self.cluster.running[v].priority < priority)
@@ -267,6 +288,7 @@ class _Nodes:
         for v in start.victims:
             self.on_node[node].append(v)
             self.free[node] -= self.held[v]
+            self.lent[node] -= self.held[v]
             self.node[v] = node
             for priority, amount in self.lower.items():
                 amount[node] += self.held[v] * (running[v].priority < priority)
@@ -274,4 +296,4 @@ class _Nodes:
 
 
 def _start(pod: Pod) -> float:
-    return pod.created if pod.started is None else pod.started
+    return math.inf if pod.started is None else pod.started

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packenv import Jobs
-from packenv.extend import HOW_MANY, SHARE, WHOLE, Empirical, InService, Law, to_units
+from packenv.extend import HOW_MANY, NO_GANG, SHARE, WHOLE, Empirical, InService, Law, to_units
 from packenv_kubernetes.durations import are_drawn
 from packenv_kubernetes.owners import LAWS, OwnerTimes, random_of
 
@@ -123,6 +123,7 @@ class Started:
     running_latest: Ints = field(default_factory=no_slots)  # (m,) slots from now until a running pod has ended
     again_latest: Ints = field(default_factory=no_slots)  # (again and evicted,) as `latest`
     begun: tuple[tuple[int, int, int], ...] = ()  # waiting pods that start now: number, server, slots until the room is free
+    begun_gang: Ints = field(default_factory=no_slots)  # (begun,) gang with which each of those starts
     evicted: tuple[int, ...] = ()  # of the running pods, by number: preempted by those, and queued last
     loose: Bools = field(
         default_factory=no_pods
@@ -234,6 +235,26 @@ class Started:
                 last[pod] += first[leader] - first[pod]
                 first[pod] = first[leader]
         return first, last
+
+    def counted(self, seed: int, jobs: Jobs, start: Ints, end: Ints) -> tuple[Jobs, Ints, Ints] | None:
+        """Return waiting and restarted pods as tasks, those that start now last, with starts and ends. None: all rows are these.
+
+        Preempted pods do not count.
+        """
+        if not self.begun and not self.evicted and not self.behind:
+            return None
+        entry = self.order if len(self.order) else np.arange(len(jobs))
+        rows = np.flatnonzero(entry < len(self.queued) + len(self.again))
+        first = np.array([pod for pod, _, _ in self.begun], np.int64)
+        pods = np.concatenate([self.queued, len(self.demand) + np.arange(len(self.again))])[entry[rows]]
+        pods = np.concatenate([pods, first]).astype(np.int64)
+        demand = np.concatenate([jobs.demand[rows], to_units(self.demand[first])])
+        service = np.concatenate([jobs.service[rows], self.slots(seed)[first]])
+        of_table = np.full(len(jobs), NO_GANG) if jobs.gang is None else jobs.gang
+        others = np.where(self.begun_gang >= 0, self.begun_gang + of_table.max(initial=NO_GANG) + 1, NO_GANG)
+        first_start, last = self.times(seed, start, end)
+        tasks = Jobs(np.zeros(len(pods), np.int64), demand, service, gang=np.concatenate([of_table[rows], others]))
+        return tasks, first_start[pods], last[pods]
 
     @cached_property
     def drawn(self) -> dict[tuple[int, int], Ints]:

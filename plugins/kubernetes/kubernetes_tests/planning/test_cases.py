@@ -246,6 +246,15 @@ def test_suspended_objects(item: dict[str, Any], pods: int | None) -> None:
         assert held_by({"metadata": {}, "status": admitted, **item}, item["kind"]) is None
 
 
+def test_a_suspended_object_is_counted_once(tmp_path: Path) -> None:
+    metadata = {"name": "w", "namespace": "team"}
+    held = {"kind": "Workload", "apiVersion": "kueue.x-k8s.io/v1beta1", "metadata": metadata, "spec": {"podSets": [{"count": 4}]}}
+    other = {"kind": "Service", "metadata": {"name": "s"}}
+    cluster = read_cluster(listed(tmp_path / "cluster.json", [node("n"), held, other]))
+    assert cluster.suspended == {"suspended Workload team/w": 4}
+    assert cluster.left_out == {"objects of kind Service": 1}
+
+
 AT = "2024-05-01T12:00:00Z"
 
 

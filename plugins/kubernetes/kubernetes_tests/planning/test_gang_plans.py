@@ -296,7 +296,9 @@ def test_a_gang_preempts_as_a_whole(tmp_path: Path) -> None:
         cluster = read_cluster(listed(tmp_path / "c.json", [*nodes, *low, *ring, queued]))
         placements = first_cycle(cluster)
         assert {cluster.running[v].name for each in placements for v in each.victims} == begun
-        assert [each.delay for each in placements] == [11.0] * (3 if begun else 0)  # when the last of them is gone
+        names = [cluster.waiting[each.pod].name for each in placements]  # the last one has the rest of n1
+        assert names == (["team/ring-0", "team/ring-1", "team/ring-2", "team/last"] if begun else [])
+        assert [each.delay for each in placements] == [11.0] * len(names)  # when the last of the victims is gone
         if begun:
             slots = starts(cluster, "bf-js", 60)
             assert [slots[f"ring-{n}"] for n in range(3)] == [11, 11, 11]
