@@ -105,7 +105,7 @@ def test_a_bound_on_the_queue_is_not_of_tables(
             capsys.readouterr().err.strip().partition("; for a table, this command bounds the mean completion time: ")
         )
         assert "columns" not in problem and "for random" in problem
-        assert _status([*shlex.split(command)[1:], "-p", "fifo-ff", "--limit", "0.1"]) == 0
+        assert _status([*shlex.split(command)[1:], "-p", "fifo-ff", "--limit", "5"]) == 0
         assert "no mean completion time is below" in capsys.readouterr().out
 
 
