@@ -67,24 +67,31 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
 
     OUT has the columns arrival, size (or one for each resource, by name) and service. It also has job, phase, value, tenant,
-    predecessors, home, estimate and remote_overhead if the trace has them. packenv reads the same jobs from OUT.
+    predecessors, home, estimate, remote_overhead and gang if the trace has them. packenv reads the same jobs from OUT.
+    A Slurm job on several nodes becomes a gang with a task for each node.
 
     \b
     packenv trace convert tasks.csv slots.parquet --slot-seconds 1 --resources all
     """
     check_files(out, json_path)
     from packenv.workloads.traces import write_jobs
+    from packenv.workloads.workload_of_trace import on_nodes
 
     with progress(f"reading {path}"):
         recorded, sizes = read(path, reading)
         note_devices(recorded)
+        recorded, of_nodes = on_nodes(recorded, several_servers=True)
         jobs, dropped, t0 = recorded.jobs(reading.slot_seconds, options.speedup, sizes, estimates=options.estimates)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
     result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
     click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{dropped_part(dropped)}")
-    if getattr(recorded, "blocks", None) is not None:
+    for line in of_nodes:
+        click.echo(line)
+    if jobs.devices is not None and recorded.devices_said:
+        click.echo("GPUs are written as amounts: single GPUs and their kinds are lost")
+    if recorded.blocks is not None:
         click.echo("the places of data blocks are not written: each run draws them")
     if json_path:
         write_json(json_path, result)
@@ -147,6 +154,8 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
         note_servers(recorded, options.servers)
         fitted = fit_to(recorded, name, reading.slot_seconds, options.servers, options.about)
     print_match(fitted)
+    for line in fitted["notes"]:
+        click.echo(line)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
