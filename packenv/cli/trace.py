@@ -190,7 +190,10 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
     complete = statistics["kept"] == statistics["rows"]
     counts.append(f"{'all ' if complete else ''}{statistics['kept']:,} can be simulated")
-    console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
+    tasks_left_out = {reason: n for reason, n in statistics["dropped"].items() if reason not in statistics["no_tasks"]}
+    console.print(f"{name}: {', '.join(counts)}{dropped_part(tasks_left_out)}", highlight=False)
+    if statistics["no_tasks"]:
+        console.print(f"not counted as tasks: {counted_by_reason(statistics['no_tasks'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
     if "gangs" in statistics:

@@ -65,6 +65,9 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
     timed = trace.timed(slot_seconds)
     usable, dropped = timed.kept()
     within = ~timed.in_snapshot
+    # Reasons of the reader alone, such as steps of jobs, are of rows that are no tasks.
+    no_tasks = {reason: count for reason, count in timed.dropped.items() if count and reason not in timed.unfit}
+    more = sum(count for reason, count in timed.dropped.items() if reason in timed.unfit)
     demand = np.nan_to_num(timed.demand)
     return {
         "about": timed.about,
@@ -74,11 +77,12 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
             *slurm_notes(trace, servers),
             *([] if cluster is None else _unit_notes(timed, demand[usable], cluster)),
         ],
-        "rows": len(timed),
+        "rows": len(timed) + more,
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),
         "kept": int(usable.sum()),
         "dropped": {reason: count for reason, count in dropped.items() if count},
+        "no_tasks": no_tasks,
         "resources": list(timed.resources),
         "distinct": {
             name: distinct(demand[mask], timed.resources)
