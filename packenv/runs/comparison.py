@@ -172,7 +172,7 @@ class Comparison(Showable):
         delay of a table that all policies finished, else mean queue.
         """
         if self.options.reject:
-            return comparison_tables.LOST
+            return "rejected"
         if JOBS in comparison_tables.table_names(self):
             return COMPLETION
         return "mean_delay" if self.drained else "mean_queue"
@@ -211,7 +211,7 @@ class Comparison(Showable):
     def facts(self) -> list[tuple[str, str]]:
         """Return the verdict and the usual measure of each policy."""
         facts, key = [], self.usual_measure
-        unit = "" if key in ("mean_queue", comparison_tables.LOST) else " slots"
+        unit = "" if key in ("mean_queue", "rejected") else " slots"
         for summary in self.summaries:
             verdict = "" if summary["verdict"] is None else f"{summary['verdict']}, "
             mean = estimate(summary[key], summary["interval"].get(key))

@@ -14,7 +14,7 @@ from packenv.results.job_times import SLOWDOWN_BOUND, eligible_slots
 from packenv.results.result import Result
 from packenv.results.stability import STABLE, UNDECIDED, UNSTABLE, combine
 from packenv.runs.delay_classes import TIMES as CLASS_TIMES
-from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, LOST, MEASURES, QUEUE, SLOTS, SPEED, Record
+from packenv.runs.measures import BATCH, CLASSES, COMPLETION, DATA, JOBS, MEASURES, QUEUE, SLOTS, SPEED, Record
 from packenv.runs.statistics import certainly_below, ratio_of_means
 from packenv.theory.completion.bound import SHOWN_AS
 from packenv.workloads.in_service import begins_busy
@@ -268,7 +268,7 @@ def legend(comparison: Comparison) -> list[str]:
     return marks
 
 
-USUAL = {"mean_queue": "mean queue", "mean_delay": "mean delay", COMPLETION: "mean completion", LOST: "tasks turned away"}
+USUAL = {"mean_queue": "mean queue", "mean_delay": "mean delay", COMPLETION: "mean completion", "rejected": "tasks turned away"}
 """Names of the usual measures."""
 
 

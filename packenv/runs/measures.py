@@ -36,8 +36,6 @@ QUEUE, BATCH, JOBS, CLASSES, DATA = "queue", "batch", "jobs", "classes", "data"
 
 COMPLETION = "mean_completion"
 """Key of the measure with the bound `completion_bound`."""
-LOST = "rejected"
-"""Key of the measure to compare with `reject`."""
 
 MOMENTS = 100  # of a run, to measure progress
 MOST_TASKS, MOST_JOBS = 50_000, 2_000  # of a table whose completion times are bounded: about half a second
