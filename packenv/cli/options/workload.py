@@ -70,6 +70,11 @@ def _working_command(options: WorkloadOptions, servers: str | None, sides: tuple
     mended = _mended(options, servers)
     if mended is None:
         return None
+    # A column that `--by` names is one of labels.
+    if (by := context.params.get("by")) and by not in ("class", "tenant"):
+        columns = ",".join(filter(None, [mended.get("columns", options.columns), f"class={by}"]))
+        if _is_workload(replace(options, **mended | {"columns": columns}), servers):
+            mended |= {"columns": columns, "by": "class"}
     arguments = [*context.find_root().obj]
     # The sides of a comparison are replaced, options added at the end.
     mended_sides = None
