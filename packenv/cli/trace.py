@@ -60,7 +60,7 @@ def trace() -> None:
 @trace.command(short_help="Convert a trace to slots, and write it as a table.")
 @click.argument("path", type=INPUT)
 @click.argument("out", type=PATH)
-@options_of(ReadOptions, "reading", OF_ROWS)
+@options_of(ReadOptions, "reading", (*OF_ROWS, "gangs"))
 @options_of(ConvertOptions)
 @json_option
 def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, json_path: str | None) -> None:
@@ -68,20 +68,21 @@ def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, 
 
     OUT has the columns arrival, size (or one for each resource, by name) and service. It also has job, phase, value, tenant,
     predecessors, home, estimate, remote_overhead and gang if the trace has them. packenv reads the same jobs from OUT.
-    A Slurm job on several nodes becomes a gang with a task for each node.
+    A Slurm job on several nodes becomes a gang with a task for each node, with --one-by-one a single task.
 
     \b
     packenv trace convert tasks.csv slots.parquet --slot-seconds 1 --resources all
     """
     check_files(out, json_path)
     from packenv.workloads.traces import write_jobs
-    from packenv.workloads.workload_of_trace import on_nodes
+    from packenv.workloads.workload_of_trace import on_nodes, with_gangs
 
     with progress(f"reading {path}"):
         recorded, sizes = read(path, reading)
         note_devices(recorded)
-        recorded, of_nodes = on_nodes(recorded, several_servers=True)
+        recorded, of_nodes = on_nodes(recorded, several_servers=True, gangs=reading.gangs)
         jobs, dropped, t0 = recorded.jobs(reading.slot_seconds, options.speedup, sizes, estimates=options.estimates)
+        jobs = with_gangs(jobs, reading.gangs, path)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])

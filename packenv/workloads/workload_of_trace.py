@@ -100,10 +100,7 @@ def workload_of_trace(
     jobs, dropped, t0 = recorded.jobs(slot, reading.speedup, sizes, reading.estimates)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
     jobs, servers = _with_devices(recorded, jobs, servers, reading.devices, source)
-    if reading.gangs is False:
-        jobs = replace(jobs, gang=None)
-    elif reading.gangs and jobs.gang is None:
-        jobs = replace(jobs, gang=jobs_that_come_together(jobs, str(source)))
+    jobs = with_gangs(jobs, reading.gangs, str(source))
     if jobs.gang is not None and kind is not None:
         servers = many_of_the_last(servers)
     elif jobs.gang is not None and any_number:
@@ -179,6 +176,13 @@ def on_nodes(recorded: Trace, several_servers: bool, gangs: bool | None = None) 
     spread = several_servers if gangs is None else gangs
     line = f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"
     return recorded.on_nodes() if spread else recorded, [line]
+
+
+def with_gangs(jobs: Jobs, gangs: bool | None, source: str) -> Jobs:
+    """Return the table with gangs of its jobs, without gangs, or by default as it is."""
+    if gangs is False:
+        return replace(jobs, gang=None)
+    return replace(jobs, gang=jobs_that_come_together(jobs, source)) if gangs and jobs.gang is None else jobs
 
 
 def slurm_notes(recorded: Trace, servers: Any) -> list[str]:

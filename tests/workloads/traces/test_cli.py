@@ -71,6 +71,12 @@ def test_a_converted_slurm_log_waits_as_the_log(tmp_path: Path) -> None:
         schedule = compared.all_runs[0].schedule
         assert schedule is not None and schedule.start.tolist() == [0, 0, 60, 60, 3600, 3600]
         assert compared.rows[0]["mean_delay"] == 58 * 60 / 4
+    assert "each is one task" in run("convert", file, out, "--resources", "cpu", "--one-by-one")
+    alone = read_trace(out).jobs().jobs
+    assert alone.gang is None and alone.amounts[:, 0].tolist() == [6, 6, 4, 8, 8]
+    run("convert", text(tmp_path / "jobs.csv", "arrival,service,size,job", "0,1,.5,x", "0,1,.5,x", "1,1,.5,x"), out, "--gangs")
+    together = read_trace(out).jobs().jobs.gang
+    assert together is not None and together[0] == together[1] != together[2]
 
 
 @pytest.mark.parametrize(
