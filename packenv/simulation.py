@@ -256,8 +256,9 @@ def simulate(
         result = replace(result, load=None, rho=None)  # of the arrivals that would be
     if drain and stopped is None and result.waiting and not until_started:
         result = replace(result, stopped=_never_started(cluster, result.policy, result.waiting))
-    # No verdict on a queue of the length that was asked for, on finished work, and on tasks in service with one finite queue.
-    if backlog is not None or (drain and stopped is None) or (as_it_is and offered.at_once):
+    # No verdict on a queue of the length that was asked for, on finished work, on tasks in service with one finite queue, and
+    # where nothing waits.
+    if backlog is not None or reject or (drain and stopped is None) or (as_it_is and offered.at_once):
         result = replace(result, verdict=NO_VERDICT)
 
     # The measures that need the schedule, and what an agent says of its run.

@@ -88,7 +88,7 @@ def evaluate(
 
     drawn = f" with seed {options.seed}" if workload.draw else ""
     for each in evaluations:
-        print_workload(console, each.workload.at(options.seed), dropped, drawn, backlog, options.drain)
+        print_workload(console, each.workload.at(options.seed), dropped, drawn, backlog, options.drain, options.reject)
     say(begin_lines(workload))
     noticed = notices(workload, tuple(first.policies.values()))
     say(noticed, "yellow")

@@ -173,9 +173,11 @@ def _convert(source: str, out: Path, reading: dict[str, Any]) -> Path:
     from packenv.cli.trace import read
     from packenv.options.verbs import ReadOptions
     from packenv.workloads.traces import write_jobs
+    from packenv.workloads.workload_of_trace import on_nodes
 
     options = ReadOptions(**reading)
     recorded, sizes = read(source, options)
+    recorded, _ = on_nodes(recorded, several_servers=True)
     jobs, *_ = recorded.jobs(options.slot_seconds, sizes=sizes)
     write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     return out

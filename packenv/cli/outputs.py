@@ -178,7 +178,7 @@ class Outputs:
             if picture is not None:
                 check_ending(picture, PICTURES, "a plot is one of")
         if self.plot is None and self.gantt is None and (self.picture_width is not None or not self.titled):
-            raise InputError("a width and --no-title need a picture: give --plot or --gantt too")
+            raise InputError("a width and --no-title need a picture: give --plot too")
         if self.report is not None:
             check_ending(self.report, (PAGE,), "a report is")
 

@@ -60,31 +60,39 @@ def trace() -> None:
 @trace.command(short_help="Convert a trace to slots, and write it as a table.")
 @click.argument("path", type=INPUT)
 @click.argument("out", type=PATH)
-@options_of(ReadOptions, "reading", OF_ROWS)
+@options_of(ReadOptions, "reading", (*OF_ROWS, "gangs"))
 @options_of(ConvertOptions)
 @json_option
 def convert(path: str, out: str, reading: ReadOptions, options: ConvertOptions, json_path: str | None) -> None:
     """Convert the trace at PATH to slots and write it to OUT (.parquet, .csv or .csv.gz).
 
     OUT has the columns arrival, size (or one for each resource, by name) and service. It also has job, phase, value, tenant,
-    predecessors, home, estimate and remote_overhead if the trace has them. packenv reads the same jobs from OUT.
+    predecessors, home, estimate, remote_overhead and gang if the trace has them. packenv reads the same jobs from OUT.
+    A Slurm job on several nodes becomes a gang with a task for each node, with --one-by-one a single task.
 
     \b
     packenv trace convert tasks.csv slots.parquet --slot-seconds 1 --resources all
     """
     check_files(out, json_path)
     from packenv.workloads.traces import write_jobs
+    from packenv.workloads.workload_of_trace import on_nodes, with_gangs
 
     with progress(f"reading {path}"):
         recorded, sizes = read(path, reading)
         note_devices(recorded)
+        recorded, of_nodes = on_nodes(recorded, several_servers=True, gangs=reading.gangs)
         jobs, dropped, t0 = recorded.jobs(reading.slot_seconds, options.speedup, sizes, estimates=options.estimates)
+        jobs = with_gangs(jobs, reading.gangs, path)
     with progress(f"writing {out}"):
         write_jobs(jobs, out, recorded.resources if sizes == "all" else None)
     last = int(jobs.arrival[-1])
     result = {"out": out, "tasks": len(jobs), "resources": jobs.resources, "last_arrival": last, "dropped": dropped, "t0_us": t0}
     click.echo(f"{len(jobs):,} tasks written to {out}, arriving in slots 0 to {last:,}{dropped_part(dropped)}")
-    if getattr(recorded, "blocks", None) is not None:
+    for line in of_nodes:
+        click.echo(line)
+    if jobs.devices is not None and recorded.devices_said:
+        click.echo("GPUs are written as amounts: single GPUs and their kinds are lost")
+    if recorded.blocks is not None:
         click.echo("the places of data blocks are not written: each run draws them")
     if json_path:
         write_json(json_path, result)
@@ -147,6 +155,8 @@ def profile(path: str, reading: ReadOptions, options: ProfileOptions, json_path:
         note_servers(recorded, options.servers)
         fitted = fit_to(recorded, name, reading.slot_seconds, options.servers, options.about)
     print_match(fitted)
+    for line in fitted["notes"]:
+        click.echo(line)
     write_all((out, lambda file: write_json(file, fitted["workload"])), (json_path, lambda file: write_json(file, fitted)))
 
 
@@ -181,7 +191,10 @@ def print_description(name: str, statistics: dict[str, Any]) -> None:
         counts += [f"{statistics['in_snapshot']:,} in the initial snapshot", f"{statistics['submitted']:,} submitted"]
     complete = statistics["kept"] == statistics["rows"]
     counts.append(f"{'all ' if complete else ''}{statistics['kept']:,} can be simulated")
-    console.print(f"{name}: {', '.join(counts)}{dropped_part(statistics['dropped'])}", highlight=False)
+    tasks_left_out = {reason: n for reason, n in statistics["dropped"].items() if reason not in statistics["no_tasks"]}
+    console.print(f"{name}: {', '.join(counts)}{dropped_part(tasks_left_out)}", highlight=False)
+    if statistics["no_tasks"]:
+        console.print(f"not counted as tasks: {counted_by_reason(statistics['no_tasks'])}", highlight=False)
     if statistics["about"]:
         console.print(statistics["about"], highlight=False)
     if "gangs" in statistics:

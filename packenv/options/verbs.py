@@ -100,7 +100,7 @@ class JudgeOptions:
 
     seeds: Count = option(8, "Runs at each load; fewer must be longer, and cost more.", group="Run", common=True)
     width: float = option(0.01, "Stop when the interval is at most this wide (0 to 1).", common=True)
-    tasks: Count = option(2_560_000, "Minimum arrivals in the longest runs; first runs have a 64th.", common=True)
+    tasks: Count = option(2_560_000, "Arrivals in the longest runs, at least the default; first runs: a 64th.", common=True)
 
 
 @dataclass(frozen=True)

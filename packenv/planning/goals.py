@@ -102,7 +102,7 @@ def parse_goal(text: str, slot_seconds: float | None) -> Goal:
         raise InputError(f"goal {text!r}: cannot be read; goals are such as {GOAL_EXAMPLES}{hint}")
     statistic, measure, sign, written = (part or "" for part in match.groups())
     if measure not in STATISTICS:
-        raise InputError(f"goal {text!r}: {measure!r} is not a measure{nearest(measure, [*STATISTICS])}")
+        raise InputError(f"goal {text!r}: {measure!r} is not a measure{nearest(measure, [*STATISTICS], alike=0.6)}")
     statistic = check_statistic(text, statistic, measure, STATISTICS[measure])
     if (sign == ">=") != (measure == "utilisation"):
         raise InputError(f"goal {text!r}: {measure} {'<=' if sign == '>=' else '>='} is the sign to use here")

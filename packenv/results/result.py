@@ -55,7 +55,7 @@ class Result(Showable):
     policy: str
     workload: str
     left_out_share: float  # of a trace's tasks, which fit nowhere
-    left_out_work: float  # the same of their work, amount × duration
+    left_out_work: float  # the same of their work, amount × duration; the largest over the resources
     servers: int
     seed: int
     slots: int

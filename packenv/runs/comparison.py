@@ -136,7 +136,8 @@ class Comparison(Showable):
     def remarks(self) -> list[str]:
         """Remarks of policies on their first runs, and on nearly empty servers."""
         idle = []
-        if self.complete and not self.workload.much_left_out and all(run.max_queue == 0 for run in self.all_runs):
+        nothing_waits = all(run.max_queue == 0 for run in self.all_runs) and not comparison_tables.any_lost(self)
+        if self.complete and not self.workload.much_left_out and nothing_waits:
             busy = max(share or 0.0 for run in self.all_runs for share in run.utilisation)
             if busy < NEARLY_EMPTY:
                 kinds, size = str(self.workload.servers), counted(len(self.workload.servers), "server")
@@ -167,8 +168,11 @@ class Comparison(Showable):
     def usual_measure(self) -> str:
         """Default measure to compare.
 
-        Mean completion of whole jobs, mean delay of a table that all policies finished, else mean queue.
+        Rejected tasks with `reject`, as other means are then of different tasks. Otherwise mean completion of whole jobs, mean
+        delay of a table that all policies finished, else mean queue.
         """
+        if self.options.reject:
+            return "rejected"
         if JOBS in comparison_tables.table_names(self):
             return COMPLETION
         return "mean_delay" if self.drained else "mean_queue"
@@ -176,7 +180,8 @@ class Comparison(Showable):
     def ratio(self, policy: Any, other: Any, measure: str | None = None) -> Interval:
         """Return the ratio of a measure's means, `policy` to `other`.
 
-        Paired by seed, with a 95 % interval. Shared effects of the tasks cancel.
+        Paired by seed, with a 95 % interval. Shared effects of the tasks cancel. With `reject`, delays are of the tasks that
+        started, which differ between policies.
         policy   as given to `evaluate`, or as in `results`
         measure  a number of the records: "mean_queue", "mean_delay", "delay_p95", "mean_completion", "makespan", … Default:
                  `usual_measure`
@@ -206,10 +211,10 @@ class Comparison(Showable):
     def facts(self) -> list[tuple[str, str]]:
         """Return the verdict and the usual measure of each policy."""
         facts, key = [], self.usual_measure
-        unit = "" if key == "mean_queue" else " slots"
+        unit = "" if key in ("mean_queue", "rejected") else " slots"
         for summary in self.summaries:
             verdict = "" if summary["verdict"] is None else f"{summary['verdict']}, "
-            mean = estimate(summary[key], summary["interval"][key])
+            mean = estimate(summary[key], summary["interval"].get(key))
             facts.append((summary["policy"], f"{verdict}{comparison_tables.USUAL[key]} {mean}{unit}"))
         return facts
 
@@ -250,7 +255,8 @@ class Comparison(Showable):
         title = f"{listed(policies) if len(policies) < 4 else f'{len(policies)} policies'} on {workload.label}"
         tabled = [workload.at(by_policy[0][0].seed)]
         answer, *_ = [*comparison_tables.answer_of(self), f"{story_of(by_policy)}."]
-        overloaded = [workload.overload] if workload.overloaded and backlog is None and not self.drained else []
+        line = workload.overload_lost if self.options.reject else workload.overload
+        overloaded = [line] if workload.overloaded and backlog is None and not self.drained else []
         return Page(title, answer, self._setting(), sections, [*overloaded, *self.remarks, *self.stopped], tabled)
 
     def _setting(self) -> list[tuple[str, str]]:

@@ -162,9 +162,9 @@ def measures_table(name: str, title: str, comparison: Comparison, times: Times) 
             else:
                 cells.append(measure.cell(mean, half))
         table.add(record["policy"], *cells)
-    bounded = next((record for record in summaries if name == JOBS and record["completion_bound"] is not None), None)
-    if bounded is not None:
-        bound = times.cell(bounded["completion_bound"], bounded["interval"]["completion_bound"])
+    # The bound is on the mean over all jobs, so all must have ended.
+    if name == JOBS and all(record["completion_bound"] is not None for record in summaries) and not any_lost(comparison):
+        bound = times.cell(summaries[0]["completion_bound"], summaries[0]["interval"]["completion_bound"])
         table.add(SHOWN_AS, *(bound if measure.key == COMPLETION else NONE for measure in measures), style="dim")
     return table
 
@@ -173,7 +173,7 @@ def answer_of(comparison: Comparison) -> list[str]:
     """Return a sentence on the best policy for a table, and its lead.
 
     Measures the mean completion of jobs or the mean delay. Also names policies that know durations. Empty unless all tasks
-    started.
+    started. If tasks were rejected, the sentence compares their number, as the means are of different tasks.
     """
     if (
         comparison.workload.jobs is None
@@ -181,6 +181,8 @@ def answer_of(comparison: Comparison) -> list[str]:
         or any(run.waiting for run in comparison.all_runs)
     ):
         return []
+    if any_lost(comparison):
+        return _fewest_lost(comparison)
     key, heading = (
         (COMPLETION, "mean completion time of jobs") if JOBS in table_names(comparison) else ("mean_delay", "mean wait")
     )
@@ -210,6 +212,28 @@ def answer_of(comparison: Comparison) -> list[str]:
     return [f"{sentence}.{known_durations([best, second])}"]
 
 
+def share_lost(runs: Sequence[Result]) -> float:
+    """Return the share of the tasks that were rejected, as a mean over the runs."""
+    return float(np.mean([sum((run.rejected or {}).values()) / max(run.arrived, 1) for run in runs]))
+
+
+def any_lost(comparison: Comparison) -> bool:
+    """Return whether some run rejected tasks."""
+    return any(share_lost(runs) for runs in comparison.by_policy)
+
+
+def _fewest_lost(comparison: Comparison) -> list[str]:
+    """Return a sentence on the policies that rejected the fewest tasks."""
+    shares = {runs[0].policy: share_lost(runs) for runs in comparison.by_policy}
+    best = [policy for policy, share in shares.items() if share == min(shares.values())]
+    if len(shares) < 2:
+        return []
+    what = "the same share" if len(best) == len(shares) else "the smallest share"
+    turns = "turns" if len(best) == 1 else "turn"
+    means = "Waits and completion times rank no policies here: each policy's are of the tasks that it started."
+    return [f"{listed(best)} {turns} away {what} of the tasks, {min(shares.values()):.2%}. {means}"]
+
+
 def duration_aware_sentence(names: Sequence[str], estimated: bool) -> str:
     """Return a sentence on policies that know durations."""
     what = "estimated" if estimated else "true"
@@ -236,14 +260,15 @@ def legend(comparison: Comparison) -> list[str]:
         hint = "" if comparison.to_the_end or begins_busy(comparison.workload) else " (--drain: of all)"
         marks.append(f"not started {when}: {_not_started(comparison)}; delays are of the others{hint}")
     if any(run.jobs is not None and run.jobs.makespan is None for run in comparison.all_runs):
-        marks.append(
-            "makespan –: not all jobs ended; completion times are of the others, and too short"
-            + ("" if comparison.to_the_end or begins_busy(comparison.workload) else " (--drain: until all have)")
-        )
+        hint = "" if comparison.to_the_end or begins_busy(comparison.workload) else " (--drain: until all have)"
+        why = f"not all jobs ended; completion times are of the others, and too short{hint}"
+        if any_lost(comparison):
+            why = "jobs that lost a task never end; completion times are of the others"
+        marks.append(f"makespan –: {why}")
     return marks
 
 
-USUAL = {"mean_queue": "mean queue", "mean_delay": "mean delay", COMPLETION: "mean completion"}
+USUAL = {"mean_queue": "mean queue", "mean_delay": "mean delay", COMPLETION: "mean completion", "rejected": "tasks turned away"}
 """Names of the usual measures."""
 
 
@@ -412,6 +437,8 @@ def _undecided(runs: Sequence[Result]) -> str:
     """Return the words for a policy without a verdict."""
     if all_done(runs):
         return "did all the work"
+    if runs[0].rejected is not None:
+        return f"turned away {share_lost(runs):.2%} of the tasks"
     if none_waited(runs):
         return "kept no task waiting"
     return "not decided" if verdict_of(runs) == UNDECIDED else "kept tasks waiting"

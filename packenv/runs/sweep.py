@@ -53,7 +53,7 @@ def check_measure(key: str) -> Measure:
     by_key = {measure.key: measure for measure in MEASURES if measure.spread and measure.key != "utilisation"}
     if key not in by_key:
         mean = f"mean_{key}"
-        suggestion = f"; did you mean {mean}?" if mean in by_key else nearest(key, [*by_key])
+        suggestion = f"; did you mean {mean}?" if mean in by_key else nearest(key, [*by_key], alike=0.6)
         raise InputError(f"{key!r} is not a measure of a figure over the load{suggestion}")
     return by_key[key]
 

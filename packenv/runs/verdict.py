@@ -271,7 +271,7 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     # The level of the queue, and of one by chance in independent arrivals and services.
     edge = QUEUE if log.has_starts else SYSTEM
     judged = stability.judge_run(path, lasts / bins, 0.0, 0.0, edge)
-    services = _services(log, edges[-1])
+    services = _services(log)
     mean, residual = (services.mean(), services @ services / services.sum() / 2) if len(services) else (0.0, 0.0)
     dispersion, variation = _dispersion(arrival, edges, cycle_count), 2 * residual / mean - 1 if mean else 0.0
     independent = n / max(dispersion + variation, 1e-9)
@@ -280,7 +280,7 @@ def judge_log(log: Log, cycle: float | None = DAY) -> LogVerdict:
     beyond_chance = float(np.interp(SURE, SHARES, edge.levels))
     # Room in the servers, after long services still to come and chance.
     settling = stability.settling_time(mean, residual)
-    unseen, error = _unseen(services, lasts / 2), ERRORS * math.sqrt(2 / independent)
+    unseen, error = _unseen(_services(log, edges[-1]), lasts / 2), ERRORS * math.sqrt(2 / independent)
     full = _fullness(waiting[bins // 2 :], in_service)
     room = 1 - full * (1 + UNSEEN * unseen)
     servers = f"the servers {'are' if in_service.any() else 'may be'} {full:.0%} full, give or take {full * error:.0%}"
@@ -333,14 +333,15 @@ def _present(begin: Floats, end: Floats, edges: Floats) -> Floats:
     return np.maximum(np.diff(areas[0] - areas[1]) / (edges[1] - edges[0]), 0.0)
 
 
-def _services(log: Log, last: float) -> Floats:
-    """Return services up to the end of the log, also of running tasks.
+def _services(log: Log, last: float = math.inf) -> Floats:
+    """Return services up to `last`, of running tasks up to the log's last time.
 
     Without starts they are times in the system.
     """
     begin = log.start if log.has_starts else log.arrival
     served = ~log.lost & (begin < last) & log.has_ends
-    services = np.fmin(log.end[served], last) - begin[served]
+    until = min(last, float(np.nanmax([log.arrival, log.start, log.end])))
+    services = np.where(np.isnan(log.end), until, np.fmin(log.end, last))[served] - begin[served]
     return services[services > 0]
 
 

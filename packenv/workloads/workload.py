@@ -340,7 +340,16 @@ class Workload(Showable):
     @property
     def overload(self) -> str:
         """A line on arrivals that no policy can carry."""
-        return f"{'intensity is 1 or more' if self.intensity >= 1 else 'load is above ρ*'}: no policy is stable in the long run"
+        return f"{self._too_much}: no policy is stable in the long run"
+
+    @property
+    def overload_lost(self) -> str:
+        """The same line where tasks that cannot start are rejected."""
+        return f"{self._too_much}: every policy turns tasks away in the long run"
+
+    @property
+    def _too_much(self) -> str:
+        return "intensity is 1 or more" if self.intensity >= 1 else "load is above ρ*"
 
     @property
     def amounts(self) -> list[int]:

@@ -32,6 +32,7 @@ from packenv.workloads.network import Network
 from packenv.workloads.provenance import Provenance, Records
 from packenv.workloads.resources import chosen_resources, servers_for, unlike_units
 from packenv.workloads.servers import GI, Servers, WithKind, amount_text, as_servers, in_gib
+from packenv.workloads.traces.gpus import can_be_devices
 from packenv.workloads.traces.machines import beside, is_slurm
 from packenv.workloads.traces.read import read_trace
 from packenv.workloads.traces.times import SECOND
@@ -99,10 +100,7 @@ def workload_of_trace(
     jobs, dropped, t0 = recorded.jobs(slot, reading.speedup, sizes, reading.estimates)
     jobs = jobs.scaled(servers.scale) if jobs.resources == servers.D else jobs
     jobs, servers = _with_devices(recorded, jobs, servers, reading.devices, source)
-    if reading.gangs is False:
-        jobs = replace(jobs, gang=None)
-    elif reading.gangs and jobs.gang is None:
-        jobs = replace(jobs, gang=jobs_that_come_together(jobs, str(source)))
+    jobs = with_gangs(jobs, reading.gangs, str(source))
     if jobs.gang is not None and kind is not None:
         servers = many_of_the_last(servers)
     elif jobs.gang is not None and any_number:
@@ -133,7 +131,7 @@ def workload_of_trace(
         row = int(np.flatnonzero(fits)[error.row])
         raise InputError(f"{recorded.where(row)}: {error.problem}") from None
 
-    # The remarks: omissions, durations for policies, and recorded waits unless tasks come faster.
+    # The remarks: omissions, durations for policies, and recorded waits unless arrivals are scaled.
     too_large = {} if fits.all() else without_room(jobs, servers, fits)
     waits, began = None, None
     notes = (*recorded.notes, *of_nodes, *_not_modelled(recorded), *larger, *slurm_notes(recorded, spec))
@@ -144,7 +142,7 @@ def workload_of_trace(
         waits = log.waits_in_slots(slot)
         began = t0 if log.origin is None else log.origin + timedelta(microseconds=t0)
     elif log is not None and log.waits:
-        notes = (*notes, "recorded waits are not shown: tasks come faster than they did")
+        notes = (*notes, "recorded waits are not shown: with `speedup` tasks come at other times than they did")
     if sizes == "all" and (foreign := unlike_units(recorded.resources, recorded.largest_demand(), servers)):
         notes = (*notes, foreign)
     rows = recorded.kept_rows()
@@ -178,6 +176,13 @@ def on_nodes(recorded: Trace, several_servers: bool, gangs: bool | None = None) 
     spread = several_servers if gangs is None else gangs
     line = f"{counted(several, 'job')} on several nodes: {GANG_OF_NODES if spread else ONE_TASK}"
     return recorded.on_nodes() if spread else recorded, [line]
+
+
+def with_gangs(jobs: Jobs, gangs: bool | None, source: str) -> Jobs:
+    """Return the table with gangs of its jobs, without gangs, or by default as it is."""
+    if gangs is False:
+        return replace(jobs, gang=None)
+    return replace(jobs, gang=jobs_that_come_together(jobs, source)) if gangs and jobs.gang is None else jobs
 
 
 def slurm_notes(recorded: Trace, servers: Any) -> list[str]:
@@ -237,12 +242,24 @@ def _larger_than_the_machine(machine: Mapping[str, float], servers: Servers, spe
 def _with_devices(recorded: Trace, jobs: Jobs, servers: Servers, devices: bool | None, source: Any) -> tuple[Jobs, Servers]:
     """Add devices if `devices`, by default the trace's, else remove them."""
     if devices and jobs.devices is None:
-        why = "its tasks need no GPUs" if GPU not in recorded.resources else "`resources` must be all, or gpu and others"
-        raise ArgumentError(f"`devices` does not go with {source}: {why}, or amounts are neither parts of a GPU nor whole ones")
+        raise ArgumentError(f"`devices` does not go with {source}: {_no_devices(recorded)}")
     if jobs.devices is None or not (recorded.devices_said if devices is None else devices):
         return replace(jobs, devices=None, device_kinds=()), servers
     servers = servers.with_devices_of(recorded.resources.index(GPU), recorded.devices_per_unit)
     return jobs.with_kinds(servers.device_kinds), servers
+
+
+def _no_devices(recorded: Trace) -> str:
+    """Return why a trace's tasks have no devices."""
+    if GPU not in recorded.resources:
+        return "no GPUs of its tasks are counted; `resources` all counts them, if there are any"
+    if recorded.models_devices("all"):
+        return "only the largest demand of a task counts; `resources` all counts each"
+    if len(recorded.resources) == 1:
+        return "gpu is its only resource; `resources` all counts others too"
+    if can_be_devices(recorded.demand[:, recorded.resources.index(GPU)]).all():
+        return "packenv reads a node's GPUs in this format as one amount"
+    return "some amounts of gpu are neither parts of a GPU, in thousandths, nor whole ones"
 
 
 def _which_fit(recorded: Trace, jobs: Jobs, servers: Servers, sizes: Sizes, any_number: bool) -> Bools:

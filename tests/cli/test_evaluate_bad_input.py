@@ -155,6 +155,7 @@ def test_a_module_without_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ("words", "problem"),
     [
         (("--measure", "mean"), "'mean' is not a measure of a figure over the load"),
+        (("--measure", "utilisation"), "'utilisation' is not a measure of a figure over the load; known: mean_queue, "),
         (("--backlog", "9"), "leave out --load, --intensity and --rate"),
     ],
 )

@@ -49,6 +49,7 @@ def test_records_table_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         (("--width", "89mm"), "'89mm' is not a number; a picture's width is --plot-width"),
         (("--width", "3.5"), "--plot-width is for pictures"),
+        (("--plot-width", "89mm"), "a width and --no-title need a picture: give --plot too\n"),
         (
             ("--tasks", "200000"),
             "--tasks must be at least 2,560,000, the length of the longest runs, not 200,000; for a quick",

@@ -32,6 +32,8 @@ TABLE = ["Submitted,Runtime,Cores,Mem GiB,Priority", *(f"{9 * n},{60 + n},{1 + n
         ("evaluate ms.csv -p fifo-ff --slots 50", {"--columns", "--servers", "--time-unit"}),
         ("evaluate ms.csv -p fifo-ff --slots 50 --columns submit_time_s=t_submit_ms", {"--columns", "--servers", "--time-unit"}),
         (f"evaluate ms.csv -p fifo-ff --slots 50 --columns {TIMES},cpu=cores", {"--columns", "--servers", "--time-unit"}),
+        ("evaluate users.csv -p fifo-ff --slots 50 --servers 1 --by user", {"--by", "--columns", "--resources"}),
+        ("evaluate ms.csv -p fifo-ff --slots 50 --by queue", {"--by", "--columns", "--servers", "--time-unit"}),
         (f"compare --seeds 2 2 4 ms.csv -p fifo-ff --time-unit ms --columns {TIMES},cpu=cores,memory=ram_gib", {"--resources"}),
     ],
 )
@@ -41,6 +43,7 @@ def test_it_works(
     monkeypatch.chdir(tmp_path)
     text(tmp_path / "a b.csv", *TABLE)
     text(tmp_path / "ms.csv", *MILLISECONDS)
+    text(tmp_path / "users.csv", "submit_time_s;duration_s;cpu;user", "0;9,5;0,5;müller", "1;9;0,7;özil")
     with pytest.raises(SystemExit) as ended:
         main(shlex.split(words.replace("FILE", "'a b.csv'")))
     problem, _, command = capsys.readouterr().err.strip().partition(". This works:\n")

@@ -45,7 +45,8 @@ def test_read(text: str, title: str, limit: float) -> None:
     [
         ("fast", "cannot be read; goals are such as p95 wait <= 60s"),
         ("max wait < 1h", "write <= in place of <"),
-        ("p95 wiat <= 60s", "'wiat' is not a measure"),
+        ("p95 wiat <= 60s", "'wiat' is not a measure; did you mean wait?"),
+        ("p95 response <= 60s", "'response' is not a measure; known: wait, queue, completion, makespan, utilisation"),
         ("p100 wait <= 60s", "of a wait there are mean, max, and quantiles such as p80 and p99.5, not 'p100'"),
         ("p0 wait <= 60s", "not 'p0'"),
         ("p٣ wait <= 60s", "not 'p٣'"),

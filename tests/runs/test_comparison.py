@@ -187,6 +187,37 @@ def test_an_answer_about_a_trace() -> None:
     assert "undecided" not in repr(found) + str(found.table())
 
 
+def test_policies_that_lose_different_tasks_are_compared_by_their_losses() -> None:
+    """Best fit puts 0.4 next to 0.6 and has room for the long task; first fit puts it next to 0.5, and has none."""
+    jobs = {"arrival": [0, 1, 2, 3], "service": [1000, 1000, 1000, 100_000], "size": [0.5, 0.6, 0.4, 0.5]}
+    for table in (jobs, jobs | {"job": [0, 1, 2, 3]}):
+        lossy = packenv.evaluate(table, ["fifo-ff", "bf-js"], servers=2, reject=True, drain=True)
+        assert [run.rejected["size"] for run in lossy.all_runs if run.rejected is not None] == [1, 0]
+        text = "\n".join(map(str, lossy.footnotes()))
+        assert "bf-js turns away the smallest share of the tasks, 0.00%." in text
+        assert "shortest mean" not in text and "the same mean" not in text and "--drain" not in text
+        assert lossy.usual_measure == "rejected" and lossy.ratio("bf-js", "fifo-ff").mean == 0
+        assert all("lower bound" not in str(table.rows) for table in lossy.tables())
+        assert lossy.title.endswith("bf-js did all the work; fifo-ff turned away 25.00% of the tasks")
+    same = packenv.evaluate(jobs, ["fifo-ff", "bf-js"], servers=1, reject=True, drain=True)
+    assert "fifo-ff and bf-js turn away the same share of the tasks, 50.00%." in same.footnotes()[0]
+    none = packenv.evaluate(jobs, ["fifo-ff", "bf-js"], servers=4, reject=True, drain=True)
+    assert none.footnotes()[0] == "fifo-ff and bf-js have the same mean wait, 0 slots."
+
+
+def test_what_loses_tasks_has_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    """Erlang's loss system is stable at every load: at 3 erlangs it loses 3 of 4 tasks; nothing waits, of a trace neither."""
+    stream = {"sizes": "constant:1", "service": "geometric:10", "rate": 0.3, "servers": 1, "resources": "max"}
+    lossy = packenv.evaluate(packenv.workload("paper/fig3a", **stream), ["fifo-ff"], slots=20_000, seeds=1, reject=True)
+    assert lossy.summaries[0]["verdict"] is None and "turned away" in lossy.title
+    assert lossy.summaries[0]["rejected"] / lossy.summaries[0]["arrived"] == pytest.approx(0.75, abs=0.05)
+    words = "--sizes constant:1 --service geometric:10 --rate 0.3 --servers 1 --slots 20000 --reject -p fifo-ff"
+    evaluate(*words.split())
+    out = capsys.readouterr().out
+    assert "intensity is 1 or more: every policy turns tasks away in the long run" in out
+    assert "stable" not in out and "undecided" not in out
+
+
 def test_a_class_with_two_values_of_a_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Told apart by what differs from its default; so is a rule whose function has its usual name."""
     monkeypatch.chdir(tmp_path)

@@ -59,13 +59,24 @@ def test_a_few_long_services_are_no_overload() -> None:
 
 
 def test_the_reason_says_what_is_missing() -> None:
-    short = packenv.verdict(*log(0.5, 300, 256))
+    short = packenv.verdict(*log(0.5, 600, 256))  # of 4.7 mean services
     assert short.kind == "undecided" and "still fill" in short.reasons[0]
     assert short.watch is not None and short.watch > 4
     edge = packenv.verdict(*log(0.99, 1_000, 1))
     assert edge.kind == "undecided" and edge.watch is not None and edge.watch >= 1.5
     bursts = packenv.verdict(*log(0.6, 400, 1, kind="bursty"))
     assert bursts.kind == "undecided" and "independent arrivals" in bursts.reasons[0]
+
+
+def test_services_that_end_after_the_last_arrival_count_in_full() -> None:
+    """Arrivals last 495 s, each service 1,000 s: 20 services are 20,000 s. One still runs, for 1,495 s so far."""
+    arrival = 5.0 * np.arange(100)
+    verdict = packenv.verdict(arrival, arrival, arrival + 1_000)
+    assert verdict.reasons == ("arrivals last 8 min 15 s, a service 16 min 40 s: a burst, no stream",)
+    assert verdict.watch == 20 * 1_000 / 495
+    running = packenv.verdict(arrival, arrival, np.where(arrival == 0, np.nan, arrival + 1_000))
+    assert running.watch == pytest.approx(20 * (99 * 1_000 + 1_495) / 100 / 495)
+    assert packenv.sustained([verdict]).next == "0.2 per second, 40.4 times as long"
 
 
 def test_one_burst() -> None:

@@ -199,6 +199,7 @@ def test_services_in_units_of_time(tmp_path):
         (lambda: Beta(0, 1), "positive"),
         (lambda: Exponential(1, 0), "above 0"),
         (lambda: Pareto(1, 0.5, 0.1), "above 0.5"),
+        (lambda: parse_law("pareto:2:3", "--service"), "high is 1 unless given, and must be above low 3"),
         (lambda: Histogram([0, 1, 1], [0.5, 0.5]), "increasing"),
         (lambda: Geometric(0.5), "at least 1 slot"),
         (lambda: Fixed(1.5), "whole number"),

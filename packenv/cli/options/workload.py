@@ -70,6 +70,11 @@ def _working_command(options: WorkloadOptions, servers: str | None, sides: tuple
     mended = _mended(options, servers)
     if mended is None:
         return None
+    # A column that `--by` names is one of labels.
+    if (by := context.params.get("by")) and by not in ("class", "tenant"):
+        columns = ",".join(filter(None, [mended.get("columns", options.columns), f"class={by}"]))
+        if _is_workload(replace(options, **mended | {"columns": columns}), servers):
+            mended |= {"columns": columns, "by": "class"}
     arguments = [*context.find_root().obj]
     # The sides of a comparison are replaced, options added at the end.
     mended_sides = None
@@ -279,11 +284,13 @@ def print_workload(
     drawn: str = "",
     backlog: int | None = None,
     drain: bool = False,
+    reject: bool = False,
 ) -> None:
     """Print servers, arrivals and load of the workload.
 
     drawn  origin of a table of tasks
     drain  show the amount of work in place of a load, as the run ends with it
+    reject nothing waits: tasks that cannot start on arrival are lost
     """
     from packenv.workloads.gangs import gangs_in_words
     from packenv.workloads.in_service import begins_busy
@@ -315,9 +322,11 @@ def print_workload(
     for line in (*workload.provenance.notes, *left_out_lines(dropped)):
         console.print(of_options(line), highlight=False)
     if workload.overloaded and backlog is None:
-        share = f"work comes at {workload.intensity:.0%} of what all servers can do"
-        backlogged = f"{share}: waits are of a backlog, which is worked off at the end"
-        console.print(backlogged if drain and workload.jobs is not None else workload.overload, style="yellow")
+        line = workload.overload_lost if reject else workload.overload
+        if drain and workload.jobs is not None:
+            effect = "tasks that find no room are lost" if reject else "waits are of a backlog, which is worked off at the end"
+            line = f"work comes at {workload.intensity:.0%} of what all servers can do: {effect}"
+        console.print(line, style="yellow")
 
 
 def _time(workload: Workload, slots: float) -> str:

@@ -209,7 +209,7 @@ class _Checker(ast.NodeTransformer):
             self.refuse(node, "functions have plain arguments alone, and no decorators")
         names = [argument.arg for argument in arguments.args]
         if arguments.defaults and node.name != self.name:
-            self.refuse(node, f"only {self.name} has arguments with default values")
+            self.refuse(node, f"only {self.name} may have arguments with default values")
         for argument in (argument for argument in arguments.args if argument.arg not in self.objects):
             self.new_name(argument, argument.arg)
         self.helpers[node.name] = names

@@ -28,7 +28,7 @@ from packenv.units import UNIT, to_units
 from packenv.workloads.devices import kind_loads
 from packenv.workloads.fitting.laws import cells, fit_phases, group, job_sizes
 from packenv.workloads.fitting.statistics import Sample, distinct, ks_distance, offered_load, summary
-from packenv.workloads.gangs import gangs_in_words
+from packenv.workloads.gangs import gangs_in_words, gangs_of
 from packenv.workloads.laws import Conditional, Discrete, Histogram, Joint
 from packenv.workloads.laws.arrivals import Batch, Modulated
 from packenv.workloads.resources import servers_for, unlike_units
@@ -46,6 +46,7 @@ LOST = (
     "tasks last alike, and that large jobs prefer certain demands. Pairs under match are [trace, rows of the workload]; the "
     "rows' own loads and rates scatter by several per cent between seeds, as jobs of 1,000 tasks are few: expected_load is exact."
 )
+LOST_GANGS = "gangs are not kept: in the fitted workload their tasks start one by one"
 
 
 def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str | Servers | None = None) -> dict[str, Any]:
@@ -64,6 +65,9 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
     timed = trace.timed(slot_seconds)
     usable, dropped = timed.kept()
     within = ~timed.in_snapshot
+    # Reasons of the reader alone, such as steps of jobs, are of rows that are no tasks.
+    no_tasks = {reason: count for reason, count in timed.dropped.items() if count and reason not in timed.unfit}
+    more = sum(count for reason, count in timed.dropped.items() if reason in timed.unfit)
     demand = np.nan_to_num(timed.demand)
     return {
         "about": timed.about,
@@ -73,11 +77,12 @@ def describe(trace: Trace, slot_seconds: Exact | None = None, servers: int | str
             *slurm_notes(trace, servers),
             *([] if cluster is None else _unit_notes(timed, demand[usable], cluster)),
         ],
-        "rows": len(timed),
+        "rows": len(timed) + more,
         "in_snapshot": int(timed.in_snapshot.sum()),
         "submitted": int(within.sum()),
         "kept": int(usable.sum()),
         "dropped": {reason: count for reason, count in dropped.items() if count},
+        "no_tasks": no_tasks,
         "resources": list(timed.resources),
         "distinct": {
             name: distinct(demand[mask], timed.resources)
@@ -156,11 +161,17 @@ def profile(
                   0.82 of their capacity
     about         description of the data
 
+    A Slurm job on several nodes counts as a task for each node, unless `servers` is one server. Gangs start together in the
+    trace, and their tasks one by one in the fitted workload.
     Random sizes count in units, with at most 682 on a server. A resource with more is counted in a power of two of the trace's
     units, and its name shows the factor ("memory/256"). Raises InputError if no task is kept, and for servers that do not hold
     every task.
     """
     slot = trace.slot_seconds if slot_seconds is None else slot_seconds
+    trace, notes = on_nodes(trace, servers is None or len(servers_of(trace, servers)) > 1)
+    gangs = trace.others.get("gang")
+    if gangs is not None and len(gangs_of(gangs[trace.kept()[0]])):
+        notes.append(LOST_GANGS)
     trace, servers = in_larger_units(trace.timed(slot), servers)
     most = trace.largest_demand()
     if servers is None and (most > 1).any():
@@ -168,9 +179,13 @@ def profile(
         example = example_servers(trace, "all")
         raise ArgumentError(f"tasks need up to {amounts}: give their capacities, such as `servers` {example}")
     sample = kept_sample(trace, slot)
-    workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
+    try:
+        workload = fit(sample, name, float(exact(slot, "slot_seconds")), servers)
+    except InputError as error:
+        raise InputError(f"{trace.source}: {error}") from None
     return {
         "about": f"{about} {LOST}".strip(),
+        "notes": notes,
         "statistics": describe(trace, slot),
         "match": goodness(workload, trace, slot),
         "workload": workload.to_dict(),

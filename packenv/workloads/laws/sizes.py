@@ -177,6 +177,8 @@ class Pareto(Law):
 
     def __post_init__(self) -> None:
         low = positive("pareto: low", self.low)
+        if self.high == 1 <= low:
+            raise InputError(f"pareto: high is 1 unless given, and must be above low {low:g}; high inf has no upper end")
         set_fields(self, shape=positive("pareto: shape", self.shape), low=low, high=upper_end("pareto: high", self.high, low))
 
     @property

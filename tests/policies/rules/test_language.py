@@ -58,6 +58,9 @@ REFUSED = {
     "x = open('f')\n" + HEAD + "return 1": "mine.py:1: a constant must be a number",
     "print(1)\n" + HEAD + "return 1": "mine.py:1: a rule's file has functions, constants",
     "@cache\n" + HEAD + "return 1": "mine.py:2: functions have plain arguments alone, and no decorators",
+    "def priority(task, server, cluster, w=1):\n    return w\n\n\ndef best(x, y=2):\n    return x": (
+        "mine.py:5: only priority may have arguments with default values"
+    ),
     "def priority(task, server, cluster, x=open('f')):\n    return 1": "mine.py:1: a constant must be a number",
     "def priority(task, server, cluster, x):\n    return 1": "mine.py:1: the arguments of priority behind cluster must have",
     "def priority(task, cluster):\n    return 1": "mine.py:1: the arguments of priority must be task, server, cluster",

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import packenv
+from packenv.cli.trace import trace as trace_command
 from packenv.errors import InputError
 from packenv.workloads.fitting.profile import describe
 from packenv.workloads.laws import Constant, Fixed
@@ -61,7 +63,7 @@ def test_jobs(tmp_path: Path) -> None:
     assert jobs.amounts.tolist() == [[4, 16, 0, 1], [8, 1024, 0, 2], [2, 500 / 1024, 1, 1]]
     assert jobs.estimate is not None and jobs.estimate.tolist() == [86_400, 60, 600]
     assert jobs.tenant is not None and jobs.tenant.tolist() == [0, 0, 1]
-    left_out = {"steps of jobs": 1, "cancelled before the start": 1, "waiting": 1, "still running": 1}
+    left_out = {"steps of jobs": 1, "cancelled before the start": 1, "waiting": 7, "still running": 1}
     assert {reason: count for reason, count in dropped.items() if count} == left_out
     assert trace.where(1) == f"{file}: row 7" and trace.waits
     assert len(trace.only_finished().jobs().jobs) == 1
@@ -271,7 +273,7 @@ def test_recorded_waits_stand_beside_simulated_ones(tmp_path: Path) -> None:
     faster = packenv.workload(str(log), servers="1x8", speedup=2)
     assert (
         faster.provenance.recorded_waits is None
-        and faster.provenance.notes[-1] == "recorded waits are not shown: tasks come faster than they did"
+        and faster.provenance.notes[-1] == "recorded waits are not shown: with `speedup` tasks come at other times than they did"
     )
 
 
@@ -395,3 +397,37 @@ def test_missing_fields_name_the_option_of_sacct(tmp_path: Path) -> None:
         packenv.evaluate(file, ["fifo-ff"], servers="1x8", by="user")
     with pytest.raises(InputError, match="no partitions; add Partition to sacct's --format"):
         packenv.workload(file, servers="1x8", partition="cpu")
+
+
+def test_everything_in_a_log_is_counted_once(tmp_path: Path) -> None:
+    """An array that waits, 3 to 9, is seven jobs; 10, 12, 14 and 20 are four. A job that failed at once lasted 0 s."""
+    at = "2026-05-01T00:"
+    lines = [
+        "JobID|Submit|Start|End|AllocCPUS|State",
+        f"1|{at}00:00|{at}00:00|{at}10:00|4|COMPLETED",
+        f"1.batch|{at}00:00|{at}00:00|{at}10:00|4|COMPLETED",
+        f"2|{at}02:00|{at}10:00|{at}10:00|4|FAILED",
+        f"6_[3-9%2]|{at}03:00|Unknown|Unknown|4|PENDING",
+        f"7_[10-14:2,20]|{at}03:00|Unknown|Unknown|4|PENDING",
+    ]
+    found = describe(read_trace(text(tmp_path / "log.txt", *lines)))
+    assert found["dropped"] == {"steps of jobs": 1, "waiting": 11, "duration missing or <= 0": 1}
+    assert (found["rows"], found["kept"], found["no_tasks"]) == (13, 1, {"steps of jobs": 1})
+    printed = CliRunner().invoke(trace_command, ["describe", str(tmp_path / "log.txt")]).output
+    assert "log.txt: 13 tasks, 1 can be simulated; left out: 11 waiting, 1 duration missing or <= 0\n" in printed
+    assert "not counted as tasks: 1 step of jobs\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("resources", "problem"),
+    [
+        ("all", "packenv reads a node's GPUs in this format as one amount"),
+        ("cpu", "no GPUs of its tasks are counted; `resources` all counts them, if there are any"),
+        ("gpu", "gpu is its only resource; `resources` all counts others too"),
+    ],
+)
+def test_devices_of_slurm_are_refused_with_the_reason(tmp_path: Path, resources: str, problem: str) -> None:
+    file = text(tmp_path / "jobs.txt", *LOG)
+    servers = "9x64:2048:8" if resources == "all" else "9x64"
+    with pytest.raises(InputError, match=f"`devices` does not go with {file}: {problem}"):
+        packenv.workload(file, servers=servers, resources=resources, devices=True)

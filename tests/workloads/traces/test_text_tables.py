@@ -33,7 +33,7 @@ READ: list[tuple[str, dict[str, Any], list[int], list[float], dict[str, int]]] =
     ("tsv-name-quotes.tsv", {}, [0, 1, 2, 3], [1, 1, 1, 1], {}),
     ("sacct-exported-twice.txt", {}, [0, 10, 10], [4, 4, 4], {TWICE: 3}),
     ("sacct-requeue-duplicates.txt", {}, [0, 420], [8, 8], {}),
-    ("sacct-array-pending.txt", {}, [0, 0], [4, 4], {"waiting": 1}),
+    ("sacct-array-pending.txt", {}, [0, 0], [4, 4], {"waiting": 98}),
     ("csv-german-thousands-mixed.csv", {"servers": "1x4096"}, [0, 1, 2], [1024, 512.5, 2048], {}),
     ("times-epoch-ns.csv", NANOSECONDS, [0, 1, 2], [1, 2, 3], {}),
     ("times-epoch-ns.parquet", NANOSECONDS, [0, 1, 2], [1, 2, 3], {}),

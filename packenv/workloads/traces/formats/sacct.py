@@ -60,6 +60,8 @@ FIELDS = (
 RUN = (*ID, "Cluster", *ARRIVALS, "Start", "End")
 """Fields that identify a job's run: a requeued job has several."""
 COMPONENT = r"^(?P<job>[0-9]+)\+[0-9]+$"  # of a heterogeneous job
+ARRAY = re.compile(r"_\[([0-9]+(?:-[0-9]+(?::[1-9][0-9]*)?)?(?:,[0-9]+(?:-[0-9]+(?::[1-9][0-9]*)?)?)*)(?:%[0-9]+)?\]$")
+"""Waiting tasks of an array: numbers, ranges and steps, and how many may run at once."""
 NOT_MODELLED = re.compile(r"gres/(?!gpu(:|$)|gpumem|gpuutil)[^=]+|(license|bb)/[^=]+")
 """Trackable resources without servers; billing, energy and the like are no such resources."""
 NODE_COUNT = "node"
@@ -158,7 +160,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
     return Trace(
         submit=arrival[order],
         schedule=start[order],
-        end=np.where(began, start + elapsed, MISSING)[order],
+        end=np.where((start != MISSING) & (elapsed != MISSING), start + elapsed, MISSING)[order],
         demand=np.stack([demand[name] for name in resources], axis=1)[order],
         resources=resources,
         finished=((state == "COMPLETED") | (state == ""))[order],
@@ -180,7 +182,7 @@ def read_accounting(path: Path, choice: Wanted = None) -> Trace:
         labels={name.lower(): whole.column(name) for name in LABELS if name in whole},
         printable={name.lower(): f"; add {name} to sacct's --format" for name in LABELS if name not in whole},
         about=ABOUT,
-        dropped={STEPS: steps, **never},
+        dropped={STEPS: steps, **never, WAITING: never.get(WAITING, 0) + _more_of_arrays(columns)},
         slot_seconds="1",
         notes=(*([NO_ZONE] if (dates := columns.instants(instants[0])) and not dates[1] else ()),),
         not_modelled={name: asks[order] for name, asks in _not_modelled(columns).items()},
@@ -201,6 +203,18 @@ def _components(columns: Columns, start: Ints) -> Ints | None:
     number = np.asarray(job.dictionary_encode().indices.fill_null(-1), np.int64)
     together = np.unique(np.stack([number, start]), axis=1, return_inverse=True)[1].ravel()
     return np.where(number < 0, -1, together)
+
+
+def _more_of_arrays(columns: Columns) -> int:
+    """Count the waiting tasks of arrays such as 1006_[3-9%2], beyond one for each row."""
+    ids = columns.column(next(name for name in ID if name in columns)).cast(pa.string()).drop_null()
+    return sum(_tasks_of_array(found[1]) - 1 for number in ids.to_pylist() if (found := ARRAY.search(number)))
+
+
+def _tasks_of_array(tasks: str) -> int:
+    """Return the number of tasks of "1,3-9:2"."""
+    spans = [(*map(int, re.findall(r"[0-9]+", part)), 1) for part in tasks.split(",")]
+    return sum(len(range(span[0], span[1] + 1, span[2])) if len(span) > 2 else 1 for span in spans)
 
 
 def _first_of(component: Ints) -> Ints:
