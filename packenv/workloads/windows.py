@@ -42,8 +42,8 @@ class Windows:
         first, last = self._ends(len(table))
         there = "" if self.between == (0.0, 1.0) else f" in {self.between}"
         if not 1 <= self.jobs <= last - first:
-            few = f"{name} has {last - first:,} jobs{there}"
-            raise InputError(f"jobs={self.jobs}: {few}; a window has from 1 to {last - first:,} tasks in a row: give such a `jobs`")
+            most = f"{last - first:,}"
+            raise InputError(f"jobs={self.jobs}: {name} has {most} jobs{there}; give `jobs` from 1 to {most}")
 
     def __call__(self, seed: int) -> Jobs:
         return self.window(seed)[0]
