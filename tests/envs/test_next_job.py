@@ -172,7 +172,7 @@ def test_windows_are_jobs_in_a_row_by_the_clock_of_the_log() -> None:
     [
         ({"workload": "paper/fig4b"}, "paper/fig4b is a stream of tasks"),
         ({"workload": "analytics"}, "belong to jobs"),
-        ({"jobs": 61}, "jobs=61: busy has 60 jobs; a window has from 1 to 60 tasks in a row"),
+        ({"jobs": 61}, "jobs=61: busy has 60 jobs; give `jobs` from 1 to 60"),
         ({"workload": BUSY.with_(servers=2)}, "one machine and one resource, not 2 and 1"),
         ({"order": "wfp3"}, "an order that does not change as they wait, not 'wfp3'"),
         ({"order": "safe"}, "did you mean saf"),
