@@ -55,6 +55,11 @@ class BeginsBusy(Protocol):
         """Return starts and ends (n,) of waiting tasks, -1 for never."""
         ...
 
+
+@runtime_checkable
+class CountsOthers(Protocol):
+    """The method of a `draw` whose measures count other tasks than the rows of its table."""
+
     def counted(self, seed: int, jobs: Jobs, start: Ints, end: Ints) -> tuple[Jobs, Ints, Ints] | None:
         """Return the tasks that measures count, with starts and ends (n,), -1 for never. None: the rows of `jobs`."""
         ...
@@ -70,7 +75,7 @@ def counted_tasks(draw: Any, seed: int, jobs: Jobs, schedule: Schedule, last: in
 
     last  starts from this slot on are beyond the run
     """
-    counts = isinstance(draw, BeginsBusy) and len(schedule.start) == len(jobs)
+    counts = isinstance(draw, CountsOthers) and len(schedule.start) == len(jobs)
     counted = draw.counted(seed, jobs, schedule.start, schedule.end) if counts else None
     if counted is None:
         return jobs, schedule

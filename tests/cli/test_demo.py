@@ -27,7 +27,9 @@ def runs(policy: str, kind: str, *queues: float, completed: int = 9) -> list[Any
     low, high = {STABLE: (1e-9, 1.0), UNSTABLE: (1.0, 1e-9)}.get(kind, (0.5, 0.5))
     verdict = Verdict(kind, 0.0, 1.0, low, high)
     return [
-        SimpleNamespace(policy=policy, verdict=verdict, mean_queue=queue, waiting=queue, arrived=10, completed=completed)
+        SimpleNamespace(
+            policy=policy, verdict=verdict, mean_queue=queue, waiting=queue, arrived=10, completed=completed, rejected=None
+        )
         for queue in queues
     ]
 

@@ -50,7 +50,7 @@ BAD_WORDS: list[tuple[tuple[object, ...], str]] = [
     (("paper/fig4b", "--backlog", 5, "-p", "sat", "--slots", 50), "knows all tasks in advance"),
     (("paper/fig4b", "--speedup", 1.2), "--speedup goes with a trace"),
     (("price/fig2", "--backlog", 5), "a backlog needs a random workload"),
-    (("paper/fig4b", "--seed", -1), "--seed must not be negative"),
+    (("paper/fig4b", "--seed", -1), "--seed must be a whole number of at least 0, not -1"),
     (("paper/fig4b", "--servers", "1x0.5"), "fits in no server"),
     (("paper/fig4b", "--servers", "zero"), "servers 'zero'"),
     ((*SIZES, "--service", "fixed:0.5"), "fixed"),

@@ -108,7 +108,7 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     [
         (("judge", "paper/fig3a", "-p", "vqz"), "unknown policy 'vqz'"),
         (("judge", "paper/fig9"), "unknown workload 'paper/fig9'"),
-        (("judge", "paper/fig3a", "--width", "0"), "width between 0 and 1"),
+        (("judge", "paper/fig3a", "--width", "0"), "--width of the interval must lie between 0 and 1, not 0"),
         (("judge", "paper/fig3a", "--plot", "x.txt"), "a plot is one of"),
         (("judge", "paper/fig3a", "--log", "/no/such/folder/log"), "its folder does not exist"),
     ],

@@ -93,7 +93,7 @@ def test_horizons() -> None:
     with pytest.raises(InputError, match="number of slots"):
         packenv.simulate(random, "bf-js")
     for slots, options in ((0, {}), (-1, {}), (5, {"warmup": 5}), (5, {"warmup": -1})):
-        with pytest.raises(InputError, match=r"`slots` must be|warmup must lie"):
+        with pytest.raises(InputError, match=r"`(slots|warmup)` must be a whole number|warmup must lie"):
             packenv.simulate(random, "bf-js", slots, **options)  # type: ignore[arg-type]
 
 

@@ -110,7 +110,7 @@ def test_after_the_end() -> None:
     with pytest.raises(gym.error.ResetNeeded):
         env.step(40)
     play(env)
-    with pytest.raises(gym.error.ResetNeeded, match="over"):
+    with pytest.raises(gym.error.ResetNeeded, match="no episode is running"):
         env.step(40)
     with pytest.raises(InputError, match="unknown reset option"):
         env.reset(options={"stat": 1})

@@ -25,7 +25,6 @@ from packenv.theory.makespan.beam import can_search, search_in_parallel, searche
 from packenv.theory.makespan.cp_sat import cp_model, improve
 from packenv.theory.makespan.list_schedule import FoundSchedule
 from packenv.theory.makespan.tasks import Tasks, tasks_of
-from packenv.workloads.find import workload as find_workload
 from packenv.workloads.workload import Workload
 
 HEURISTICS = ("price", "priority", "capacity", "fifo", "tetris", "bf-js", "fifo-ff")
@@ -87,6 +86,8 @@ def optimal_schedule(
     seed. The search goes on by beam search (by annealing for too many tasks or ticks), and then by CP-SAT. Raises InputError
     without OR-tools, without a table, and for arguments out of range.
     """
+    from packenv.workloads.find import workload as find_workload  # named workloads are no part of the policy `replay`
+
     cp_model()
     time_limit, gap, seed = options.time_limit, options.gap, options.seed
     if not time_limit > 0:

@@ -162,7 +162,7 @@ def test_a_long_table_is_judged() -> None:
 
 def test_bad_arguments() -> None:
     for changes in ({"width": 0.0}, {"width": 1.5}, {"seeds": 0}):
-        with pytest.raises(InputError, match="judgment needs"):
+        with pytest.raises(InputError, match=r"`width` of the interval must lie|`seeds` must be a whole number"):
             judge(EQUAL, "bf-js", **changes)
     with pytest.raises(InputError, match=r"`tasks` must be at least 2,560,000, .* not 1,000; .* `width`"):
         judge(EQUAL, "bf-js", tasks=1000)
