@@ -6,6 +6,7 @@ import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -223,8 +224,8 @@ def simulate(
     check_count("warmup", warmup, 0)
     if warmup >= horizon and not drain:
         raise InputError(f"warmup must lie between 0 and the number of slots, not {warmup}")
-    if slowdown_bound is not None and not 0 < slowdown_bound < np.inf:
-        raise InputError(f"slowdown_bound must be a number of seconds above 0, not {slowdown_bound}")
+    if slowdown_bound is not None and not (isinstance(slowdown_bound, Real) and 0 < slowdown_bound < np.inf):
+        raise InputError(f"slowdown_bound must be a number of seconds above 0, not {slowdown_bound!r}")
 
     # The cluster and the policy's state before slot 0.
     records = schedule or table is not None or (slowdown_bound is not None and backlog is None)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TESTED = ROOT / "packenv" / "cli" / "tested.json"
 FOLDER = ROOT / "out" / "pythons"
-INSTALLED = (".[sat,offline]", "pytest", "hypothesis")  # without torch, whose builds bring gigabytes of CUDA
+EXTRAS = "[sat,offline]"  # without torch, whose builds bring gigabytes of CUDA
 TESTS = (
     *("tests/test_options.py", "tests/cli/test_doctor.py", "tests/executors/test_script_without_guard.py"),
     *("tests/report/test_charts.py", "tests/report/test_forms.py", "tests/report/test_page.py"),
@@ -84,14 +84,21 @@ def installations(found: dict[str, Path]) -> list[Installation]:
     return [*newest[:1], *(each._replace(pinned=True) for each in newest[:1]), *newest[1:]]
 
 
-def check(installation: Installation, deadline: float) -> str:
+def built() -> Path:
+    """Build the wheel that each environment installs: two builds in one folder get in each other's way."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", FOLDER, ROOT]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return max(FOLDER.glob("packenv-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+
+
+def check(installation: Installation, wheel: Path, deadline: float) -> str:
     """Make the environment and run the tests there. Return "", or what failed, or the reason for which tests did not run."""
     folder = FOLDER / installation.name
     python = folder / "bin" / "python"
     constraints = ["-c", "constraints.txt"] if installation.pinned else []
     steps = [
         [installation.python, "-m", "venv", "--clear", folder],
-        [python, "-m", "pip", "install", "--quiet", "--no-compile", *constraints, *INSTALLED],
+        [python, "-m", "pip", "install", "--quiet", "--no-compile", *constraints, f"{wheel}{EXTRAS}", "pytest", "hypothesis"],
         [python, "-m", "pip", "check"],
         [folder / "bin" / "packenv", *COMMAND, "--plot", folder / "queues.png", "--report", folder / "report.html"],
         [python, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--deselect", PINS, *TESTS],
@@ -157,8 +164,9 @@ def main() -> int:
     absent = [version for version in promised() if version not in found]
     print(f"Python {', '.join(found) or 'none'}", f"(not here: {', '.join(absent)})" if absent else "", flush=True)
     chosen, deadline = installations(found), time.monotonic() + options.seconds
+    wheel = built()
     with ThreadPoolExecutor(2) as pool:
-        problems = dict(zip(chosen, pool.map(lambda each: check(each, deadline), chosen), strict=True))
+        problems = dict(zip(chosen, pool.map(lambda each: check(each, wheel, deadline), chosen), strict=True))
     for installation, problem in problems.items():
         if problem:
             print(f"{installation.name}: {problem}", file=sys.stderr)

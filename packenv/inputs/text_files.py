@@ -96,6 +96,7 @@ def lines_of(path: Path, encoding: str = "utf-8-sig") -> Iterator[str]:
 STANDARD_INPUT = "-"
 FOLDER, COPY = "packenv-input-", "standard-input"
 """Start of a temporary folder's name, and name of standard input's copy in it."""
+SWF_FIELDS = 18  # a log without a header begins with its first job
 ENDINGS_BY_START = {b"PAR1": ".parquet", b";": ".swf", b"{": ".json", b"[": ".json"}
 """Endings of files by their first bytes; all others are tables of text."""
 
@@ -111,15 +112,24 @@ def standard_input() -> Path:
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError(f"{STANDARD_INPUT}: is standard input: pipe a table into it, or name a file")
     stream = sys.stdin.buffer
-    first = stream.read(4)
+    first = stream.read(4096)
     if not first:
         raise InputError(f"{STANDARD_INPUT}: standard input is empty")
-    ending = next((ending for begin, ending in ENDINGS_BY_START.items() if first.startswith(begin)), ".csv")
-    path = Path(_folder().name) / f"{COPY}{ending}"
+    path = Path(_folder().name) / f"{COPY}{_ending_of(first)}"
     with path.open("wb") as file:
         file.write(first)
         shutil.copyfileobj(stream, file)
     return path
+
+
+def _ending_of(first: bytes) -> str:
+    """Return the ending of a file that begins so, also with gzip: readers unpack whatever the name."""
+    if first.startswith(GZIP):
+        first = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(first)
+    words = first.partition(b"\n")[0].split()
+    if len(words) == SWF_FIELDS and all(word.lstrip(b"-").replace(b".", b"", 1).isdigit() for word in words):
+        return ".swf"
+    return next((ending for begin, ending in ENDINGS_BY_START.items() if first.startswith(begin)), ".csv")
 
 
 def shown_path(path: Path) -> str:

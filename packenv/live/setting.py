@@ -22,7 +22,7 @@ from packenv.workloads.workload import Workload
 class UnknownTasks:
     """A workload whose servers alone are known. Other attributes raise InputError."""
 
-    name, jobs, draw, processors, shown_slot, has_gangs, began = "the live cluster", None, None, None, None, False, 0.0
+    name, jobs, draw, processors, has_gangs, began = "the live cluster", None, None, None, False, 0.0
 
     def __init__(self, live: LiveSetting) -> None:
         servers, devices = live.servers, live.servers.devices

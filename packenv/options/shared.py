@@ -83,7 +83,7 @@ class Reading:
 
     slot_seconds: str | None = option(
         None,
-        "Seconds in a slot of a trace, an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1].",
+        "Seconds in a slot of a trace, an exact decimal  [default: .swf 1, .tr 0.0005, others 0.1, a table in slots none].",
         metavar="H",
         group="Table",
     )

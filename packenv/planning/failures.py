@@ -108,7 +108,7 @@ class FailurePlans(Showable):
         for comparison in self.comparisons:
             trials, cells = (comparison.intact, comparison.remaining), []
             for n, goal in enumerate(request.goals):
-                scale = goal.scale(request.workload.shown_slot)
+                scale = goal.scale(request.workload.slot_seconds)
                 change = [None if by is None else by * scale for by in comparison.change(n)]
                 cells += [*(request.cell(trial, n) for trial in trials), NONE if self.unfit else estimate(*mean_and_half(change))]
             table.add(comparison.policy, *cells, *(["yes" if trial.stable else "no" for trial in trials] if stream else []))
@@ -163,7 +163,7 @@ class FailurePlans(Showable):
             "policy": comparison.policy,
             "servers": len(workload.servers),
             "without": [names[server] for server in self.failing] if names else [*self.failing],
-            "slot_seconds": workload.shown_slot,
+            "slot_seconds": workload.slot_seconds,
             "goals": [
                 {
                     "goal": goal.text,

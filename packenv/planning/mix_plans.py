@@ -113,7 +113,7 @@ class MixPlans(Showable):
             **machines(plan.at),
             "bound": float(self.bound.value),
             "bound_whole": float(self.bound.of_integers),
-            "slot_seconds": self.request.workload.shown_slot,
+            "slot_seconds": self.request.workload.slot_seconds,
             "confirmed": plan.fresh,
             "thorough": plan.thorough,
             "goals": [

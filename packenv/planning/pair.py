@@ -170,13 +170,13 @@ class Pair(Showable):
 
     def _measures(self) -> list[str]:
         """Return the measure of each side, with its interval."""
-        slot = (self.first.workload.shown_slot if self.measure.is_time else None) or 1.0
+        slot = (self.first.workload.slot_seconds if self.measure.is_time else None) or 1.0
         values = [[None if value is None else value * slot for value in side.values] for side in (self.first, self.second)]
         return [estimate(*mean_and_half(of_side)) for of_side in values]
 
     def facts(self) -> list[tuple[str, str]]:
         """Return headings and texts of the comparison."""
-        facts, unit = [], self.measure.unit(self.first.workload.shown_slot)
+        facts, unit = [], self.measure.unit(self.first.workload.slot_seconds)
         for side, measure in zip((self.first, self.second), self._measures(), strict=True):
             stability = f"{side.stability}, " if side.stability is not None else ""
             facts.append((side.name, f"{stability}{self.measure.title} {measure}{unit}"))
@@ -189,7 +189,7 @@ class Pair(Showable):
 
     def tables(self) -> list[Table]:
         """Return a row for each side: its measure and its stability."""
-        unit, stream = self.measure.unit(self.first.workload.shown_slot).strip(), self.first.workload.jobs is None
+        unit, stream = self.measure.unit(self.first.workload.slot_seconds).strip(), self.first.workload.jobs is None
         unit = f" ({unit.replace('seconds', 's')})" if unit else ""
         columns = [Column(""), Column(f"{self.measure.title}{unit}", numeric=True)]
         table = Table(self.title, [*columns, Column("verdict")] if stream else columns)
@@ -212,7 +212,7 @@ class Pair(Showable):
         ]
         return {
             **self.first.workload.record,
-            "slot_seconds": self.first.workload.shown_slot,
+            "slot_seconds": self.first.workload.slot_seconds,
             "measure": self.measure.title,
             "margin": self.margin,
             "sides": sides,

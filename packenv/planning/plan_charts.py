@@ -46,7 +46,7 @@ def goal_figures(
         return [_stable(curves, colours, axis, up, note)]
     figures = []
     for n, goal in enumerate(request.goals):
-        scale, unit = goal.scale(request.workload.shown_slot), goal.unit(request.workload.shown_slot)
+        scale, unit = goal.scale(request.workload.slot_seconds), goal.unit(request.workload.slot_seconds)
         lines = []
         for curve, colour in zip(curves, colours, strict=True):
             values = [(at, trial.value(n), trial.meets) for at, trial in curve.trials]

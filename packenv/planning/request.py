@@ -54,15 +54,15 @@ class PlanRequest:
     @property
     def unit(self) -> str:
         """Unit of times, as the end of a table's title. Empty without goals."""
-        unit = "slots" if self.workload.shown_slot is None else "seconds"
+        unit = "slots" if self.workload.slot_seconds is None else "seconds"
         return f"; times in {unit}" if self.goals else ""
 
     def cell(self, trial: Trial | None, n: int) -> str:
         """Return the measure of goal n in a trial, with its interval."""
-        return NONE if trial is None else measure_text(trial, n, self.goals[n], self.workload.shown_slot)
+        return NONE if trial is None else measure_text(trial, n, self.goals[n], self.workload.slot_seconds)
 
     def left_open(self, trials: Sequence[tuple[str, Trial]]) -> str:
-        return open_goals(self.goals, trials, self.workload.shown_slot)
+        return open_goals(self.goals, trials, self.workload.slot_seconds)
 
     def search(self, policy: Any) -> Search:
         return Search(self.workload, policy, self.goals, self.seeds, self.slots, run_kind(self.workload), self.there)
@@ -110,7 +110,7 @@ def goals_for(workload: Workload, texts: Sequence[str], mixed: bool = False) -> 
         raise InputError(f"{name} draws its tables of jobs for its own servers: plans are for laws, and for traces")
     if workload.jobs is not None and workload.jobs.home is not None:
         raise InputError(f"{name} places its data on servers, so their number cannot change")
-    goals = [parse_goal(text, workload.shown_slot) for text in texts]
+    goals = [parse_goal(text, workload.slot_seconds) for text in texts]
     check_goals(goals, workload)
     if workload.jobs is not None:
         check_reachable(goals, workload.jobs, name)

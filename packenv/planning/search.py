@@ -267,7 +267,7 @@ class Search:
         goal, value = next(missed, (None, None))
         facts = {"policy": self.name, "servers": counted(trial.servers, "server"), "stopped": trial.stopped}
         if goal is not None:
-            slot = self.workload.shown_slot
+            slot = self.workload.slot_seconds
             measured = "not known" if value is None else f"{number(value * goal.scale(slot), 4)}{goal.unit(slot)}"
             facts |= {"goal": goal.text, "title": goal.title, "value": measured, **self._added}
         return sentences(NEVER, facts | {"reason": reason, "used": used})

@@ -132,7 +132,7 @@ class ServerPlans(Showable):
             "servers": plan.servers,
             **self._bound(plan),
             "bound_of": f"every {self.bound.scope}",
-            "slot_seconds": self.workload.shown_slot,
+            "slot_seconds": self.workload.slot_seconds,
             "confirmed": plan.fresh,
             "between": None if plan.between is None else [*plan.between],
             "goals": [
@@ -208,7 +208,7 @@ class ServerPlans(Showable):
         for comparison in self.comparisons:
             cells = []
             for k, goal in enumerate(self.goals):
-                scale = goal.scale(self.workload.shown_slot)
+                scale = goal.scale(self.workload.slot_seconds)
                 less = interval(None if by is None else by * scale for by in comparison.less_first[k])
                 cells += [self.request.cell(comparison.trial, k), NONE if comparison is first else str(less)]
             table.add(comparison.policy, *cells)
@@ -225,7 +225,7 @@ class ServerPlans(Showable):
             lines.append(sentences(WITHOUT_LARGEST, facts | {"tasks": counted(smaller.tasks, "task"), "work": smaller.work}))
         for policy, draws in self.draws.items():
             (low, high), (lowest, highest) = map(draws.interval, SHARES.values())
-            facts = {"policy": policy, "count": len(draws.least), "draws": _draws(draws.block, self.workload.shown_slot)}
+            facts = {"policy": policy, "count": len(draws.least), "draws": _draws(draws.block, self.workload.slot_seconds)}
             lines.append(sentences(DRAWS, facts | {"low": low, "high": high, "lowest": lowest, "highest": highest}))
         # Policies that know durations.
         named = {policy if isinstance(policy, str) else name_of(policy): policy for policy in self.request.policies}
@@ -283,7 +283,7 @@ class ServerPlans(Showable):
         """Return each goal's measure with the answer and with one less, or the stable number."""
         servers, findings = counted(plan.servers, "server"), []
         for n, goal in enumerate(self.goals):
-            scale, unit = goal.scale(self.workload.shown_slot), goal.unit(self.workload.shown_slot)
+            scale, unit = goal.scale(self.workload.slot_seconds), goal.unit(self.workload.slot_seconds)
             means = [trial.value(n) for trial in (plan.at, plan.below) if trial is not None]
             at, *below = [NONE if mean is None else f"{number(mean * scale)}{unit}" for mean in means]
             findings.append(f"{at} with {servers}" + "".join(f", {value} with one less" for value in below))
@@ -321,7 +321,7 @@ class ServerPlans(Showable):
 
     def _table_of_trials(self, plan: Plan) -> Table:
         """Return the measures of each number of servers that was tried."""
-        slot, stream = self.workload.shown_slot, self.workload.jobs is None
+        slot, stream = self.workload.slot_seconds, self.workload.jobs is None
         heads = [f"{goal.title} ({unit.strip()})" if (unit := goal.unit(slot)) else goal.title for goal in self.goals]
         columns = [*numbers("servers", *heads), *([Column("queue")] if stream else []), Column("meets all goals")]
         table = Table(f"What the search tried with {plan.policy}", columns, folded=True)
@@ -371,7 +371,7 @@ class ServerPlans(Showable):
         facts = []
         for policy, plan in self.plans.items():
             cells = [(goal, self.request.cell(plan.at, n)) for n, goal in enumerate(self.goals)]
-            units = [(goal, text, "" if text == NONE else goal.unit(self.workload.shown_slot)) for goal, text in cells]
+            units = [(goal, text, "" if text == NONE else goal.unit(self.workload.slot_seconds)) for goal, text in cells]
             measures = [f"{goal.title} {text}{unit}" for goal, text, unit in units]
             facts.append((policy, ", ".join([counted(plan.servers, "server"), *measures])))
         return [*facts, *([(f"any {self.bound.scope}", f"at least {self._least}")] if self._least else [])]

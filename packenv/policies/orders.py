@@ -58,7 +58,8 @@ class QueuedJobs(NamedTuple):
     def processors(self) -> Floats:
         """Return processors of each job, (n,). InputError if only shares are known."""
         if not self.counted:
-            raise InputError("this order counts processors: give `processors` of a server of capacity 1")
+            advice = "read the log itself, or give `processors` in Python"
+            raise InputError(f"this order counts processors, which a table in shares has not: {advice}")
         return self.size
 
 

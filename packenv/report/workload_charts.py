@@ -54,11 +54,11 @@ def profile_section(workload: Workload) -> Section | None:
 
 
 def _sample(jobs: Jobs, workload: Workload) -> Sample:
-    return jobs_sample(jobs, exact(workload.shown_slot or 1.0, "slot_seconds"), workload.resource_names)
+    return jobs_sample(jobs, exact(workload.slot_seconds or 1.0, "slot_seconds"), workload.resource_names)
 
 
 def _unit(workload: Workload) -> str:
-    return "slots" if workload.shown_slot is None else "seconds"
+    return "slots" if workload.slot_seconds is None else "seconds"
 
 
 def _demands(sample: Sample) -> list[tuple[str, str, NDArray[np.float64]]]:

@@ -90,7 +90,7 @@ def schedule_charts(
     if colour not in COLOUR_BY:
         raise InputError(f"colour must be one of {', '.join(COLOUR_BY)}, not {colour!r}")
     start, end = _span(runs, views, first, last)
-    clock = clock_for(end - start, workload.shown_slot)
+    clock = clock_for(end - start, workload.slot_seconds)
     resource, capacity, devices = _most_used(views[0], workload.servers.units), workload.servers.units[:MOST_SERVERS], None
     on_devices = workload.has_devices and workload.network is None and GPU in workload.resource_names
     if on_devices and workload.servers.devices is not None:

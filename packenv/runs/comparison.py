@@ -89,7 +89,7 @@ class Comparison(Showable):
 
     @cached_property
     def _measured(self) -> tuple[list[Record], list[Record]]:
-        slot = self.workload.shown_slot
+        slot = self.workload.slot_seconds
         seeds = same_jobs(self.workload, self.by_policy, self.options.cutoff)
         values = [[measured_values(run, same) for run, same in zip(runs, seeds, strict=False)] for runs in self.by_policy]
         doubt = DOUBT if self.options.until is None else DOUBT_IN_LOOKS
@@ -261,7 +261,7 @@ class Comparison(Showable):
 
     def _setting(self) -> list[tuple[str, str]]:
         workload, longest = self.workload, max(run.slots for run in self.all_runs)
-        clock = clock_for(longest, workload.shown_slot)
+        clock = clock_for(longest, workload.slot_seconds)
         arrivals = f"{number(workload.rate)} tasks per slot, intensity {workload.intensity:.3f}"
         if self.drained and workload.jobs is not None:
             arrivals = f"{len(workload.jobs):,} tasks"

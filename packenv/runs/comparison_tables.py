@@ -56,7 +56,7 @@ class Times(NamedTuple):
 
 def times_of(comparison: Comparison) -> Times:
     """Return the unit of times: seconds, unless one is as long as LONG."""
-    slot, tables = comparison.workload.shown_slot, table_names(comparison)
+    slot, tables = comparison.workload.slot_seconds, table_names(comparison)
     keys = [measure.key for measure in MEASURES if measure.unit == SLOTS and measure.table in tables]
     longest = max((record[key] or 0.0 for record in comparison.summaries for key in keys), default=0.0)
     return Times(slot, slot is not None and longest * slot >= LONG)

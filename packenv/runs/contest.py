@@ -141,7 +141,7 @@ def _of_settings(text: str, error: InputError) -> ArgumentError:
 def contest_on(workload: Workload, slots: int, length: int | None = None, speedup: str = "1") -> Contest:
     """Return the contest on a workload. `length`: slots, also of a table."""
     slots_or_own = slots if length is None and workload.jobs is None else length
-    return Contest(workload, *title_of(workload, speedup), slots_or_own, workload.shown_slot)
+    return Contest(workload, *title_of(workload, speedup), slots_or_own, workload.slot_seconds)
 
 
 def title_of(workload: Workload, speedup: str = "1") -> tuple[str, str]:

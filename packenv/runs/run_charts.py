@@ -165,7 +165,7 @@ def delays(by_policy: Sequence[Sequence[Result]], workload: Workload) -> list[Fi
     Marks are hollow if a seed is unstable.
     """
     slowest = max((run.delay_p99 or 0.0 for runs in by_policy for run in runs), default=0.0)
-    clock = clock_for(slowest, workload.shown_slot)
+    clock = clock_for(slowest, workload.slot_seconds)
     entries: list[ChartRow] = []
     for runs, colour in zip(by_policy, colours_for([runs[0].policy for runs in by_policy]), strict=True):
         diverges = any(run.verdict.kind == UNSTABLE for run in runs)
@@ -284,4 +284,4 @@ def means_between(slot: NDArray[np.int64], value: Floats, edges: Floats) -> Floa
 
 
 def _clock(by_policy: Sequence[Sequence[Result]], workload: Workload) -> Clock:
-    return clock_for(max(run.slots for runs in by_policy for run in runs), workload.shown_slot)
+    return clock_for(max(run.slots for runs in by_policy for run in runs), workload.slot_seconds)

@@ -177,7 +177,7 @@ class Sweep(Showable):
         log = min(means) > 0 and max(means) >= SPREAD * min(means)
         low_enough = [summary for summary in measured if log or summary["verdict"] != UNSTABLE] or measured
         top = max(summary[row.key] + _half(summary, row) for summary in low_enough)
-        clock = clock_for(top, self.comparisons[0].workload.shown_slot)
+        clock = clock_for(top, self.comparisons[0].workload.slot_seconds)
         scale, unit = (1 / clock.slots, clock.unit) if row.unit == SLOTS else (1.0, UNITS.get(row.unit, ""))
         top, bottom = (1.3 if log else 1.08) * top * scale or 1.0, min(means) * scale / 1.5 if log else 0.0
         # A line for each policy, with its band and a mark for each verdict.

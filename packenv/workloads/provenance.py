@@ -30,8 +30,6 @@ class Provenance:
     """The same share of the work, amount × duration, the largest over the resources."""
     partitions: tuple[str, ...] = ()
     """The partitions of the log's jobs, if they were named."""
-    slot_assumed: bool = False
-    """Whether the length of a slot is only a default; times are then shown in slots."""
     remark: str | None = None
     """A line on what the workload leaves out of its trace, if anything."""
     notes: tuple[str, ...] = ()

@@ -171,8 +171,8 @@ class Workload(Showable):
             facts.append(("load", f"{self.load:g} of ρ*"))
         elif not self.at_once:
             facts.append(("rate", f"{self.rate:.4g} tasks per slot, intensity {self.intensity:.3f}"))
-        if self.shown_slot is not None:
-            facts.append(("slot", f"{self.shown_slot:g} s"))
+        if self.slot_seconds is not None:
+            facts.append(("slot", f"{self.slot_seconds:g} s"))
         facts += [("note", note) for note in self.provenance.notes]
         if left_out := counted_by_reason(self.left_out):
             facts.append(("left out", left_out))
@@ -311,11 +311,6 @@ class Workload(Showable):
         return copied
 
     @property
-    def shown_slot(self) -> float | None:
-        """Seconds of a slot to show, None if they are assumed."""
-        return None if self.provenance.slot_assumed else self.slot_seconds
-
-    @property
     def origin(self) -> datetime | None:
         """Date of slot 0, if the trace has dates."""
         records = self.provenance.file_records
@@ -418,8 +413,6 @@ class Workload(Showable):
         # The trace's omissions and notes, as far as they still hold.
         others = {reason: n for reason, n in self.left_out.items() if reason not in dict(self.servers.left_out)}
         provenance = replace(self.provenance, left_out=others | changed.left_out, file_records=records)
-        if "slot_seconds" in changes:
-            provenance = replace(provenance, slot_assumed=False)
         if "servers" in changes:
             provenance = replace(provenance, notes=())
         if "jobs" in changes:

@@ -86,6 +86,7 @@ def workload_of_trace(
         raise ArgumentError(f"a trace needs `servers`{printed}", f", for example `servers` {example}{of}", {"servers": example})
     sizes = usual_sizes(recorded, sizes, spec)
     slot = recorded.slot_seconds if reading.slot_seconds is None else reading.slot_seconds
+    in_slots = reading.slot_seconds is None and log is None  # of unknown length
     example_of = partial(example_servers, recorded, sizes)
     resources_of_tasks = 1 if one_size(sizes) else len(recorded.resources)
     servers = servers_for(spec, resources_of_tasks, recorded.resources, sizes, example_of, partitions, tuple(recorded.uncounted))
@@ -116,7 +117,7 @@ def workload_of_trace(
 
     # The Workload.
     labels = recorded.resources if sizes == "all" else None
-    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": float(slot)}
+    arguments: dict[str, Any] = {"name": name, "resources": labels, "slot_seconds": None if in_slots else float(slot)}
     if log is not None and log.processors is not None and (one_resource or sizes == "all"):  # else a size may be another's
         arguments |= {"processors": log.processors, "began": t0 / SECOND}
     arguments |= changes
@@ -151,7 +152,6 @@ def workload_of_trace(
         1 - float(fits.mean()),
         _share_of_work(jobs, ~fits, servers),
         (*partitions,),
-        slot_assumed=reading.slot_seconds is None and log is None,
         remark=ONE_AMOUNT if recorded.device_shares and table.devices is None else None,
         notes=notes,
         estimates=_estimates(reading.estimates, recorded.without_estimate(), jobs),

@@ -120,7 +120,7 @@ def test_a_wait_that_is_negative_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_orders_need(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"easy: unknown order 'wfp'; did you mean wfp3"):
         starts("easy:order=wfp")
-    with pytest.raises(InputError, match="this order counts processors: give `processors` of a server of capacity 1"):
+    with pytest.raises(InputError, match="this order counts processors, which a table in shares has not"):
         starts("fifo-ff:order=f1", processors=None)
     monkeypatch.setitem(ORDERS, "mine", lambda job: np.zeros(2))
     with pytest.raises(InputError, match="fifo-ff: order 'mine' must give a number for each of the 5 jobs"):

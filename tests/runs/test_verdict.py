@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -214,13 +215,21 @@ def test_every_form_has_the_verdict_of_its_times(tmp_path: Path, name: str, load
     assert packenv.verdict(FORMS[name](tmp_path / name, times), cycle=None).kind == kind
 
 
-@pytest.mark.parametrize("name", FORMS)
-def test_standard_input(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def without_header(path: Path, times: Any) -> Path:
+    path.write_text(swf(path, times).read_text().partition("\n")[2])
+    return path
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("form", [*FORMS.values(), without_header])
+def test_standard_input(
+    tmp_path: Path, form: Any, packed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     times = [np.round(column * 60) for column in log(0.6)]
     standard_input.cache_clear()
-    with FORMS[name](tmp_path / name, times).open("rb") as file:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
-        assert main(["verdict", "-", "--cycle", "999d"]) in (0, None)
+    content = form(tmp_path / "log", times).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(content) if packed else content)))
+    assert main(["verdict", "-", "--cycle", "999d"]) in (0, None)
     said = capsys.readouterr().out
     assert "stable" in said and "standard input" in said
 
@@ -294,3 +303,12 @@ def test_real_logs_are_read() -> None:
                     read_logs(path)
             else:
                 assert packenv.verdict(path).arrivals >= 400
+
+
+@pytest.mark.parametrize("run", ["-1", "0"])
+def test_a_cancelled_job_of_swf_is_lost_however_its_run_is_written(tmp_path: Path, run: str) -> None:
+    """Status 5: the first job ran for 9 s, the second was cancelled as it waited."""
+    jobs = ("1 0 0 9 1 -1 -1 1 9 -1 5 1 1 -1 1 -1 -1 -1", f"2 1 5 {run} -1 -1 -1 1 9 -1 5 1 1 -1 1 -1 -1 -1")
+    (tmp_path / "a.swf").write_text("; MaxProcs: 4\n" + "\n".join(jobs) + "\n")
+    (log,) = read_logs(tmp_path / "a.swf")
+    assert log.lost.tolist() == [False, True] and log.end.tolist()[0] == 9.0

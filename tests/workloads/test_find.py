@@ -39,7 +39,7 @@ def jobs_of(workload: packenv.Workload) -> tuple[list[int], list[Any], list[int]
 def test_a_trace(tasks: str) -> None:
     workload = packenv.workload(tasks, servers=3, slot_seconds=1)
     assert jobs_of(workload) == ([0, 5], [[0.5], [0.75]], [10, 4])
-    assert (workload.name, workload.shown_slot, len(workload.servers)) == ("tasks.csv", 1.0, 3)
+    assert (workload.name, workload.slot_seconds, len(workload.servers)) == ("tasks.csv", 1.0, 3)
     assert workload.left_out["duration missing or <= 0"] == 1 and "1 duration missing" in repr(workload)
     assert workload.with_(servers=2).left_out == workload.left_out
     whole = packenv.workload(tasks, servers="2x32:128", slot_seconds="0.5", resources="all", speedup=2)
@@ -54,7 +54,7 @@ def test_tables(tasks: str) -> None:
     for source in (table(), arrow, arrow.set_column(0, "submit_time_s", pa.array(["0", "3", "5"], pa.string_view()))):
         assert jobs_of(packenv.workload(source, servers=3, slot_seconds=1, resources="all")) == expected
     slots = packenv.workload({"arrival": [0, 2], "size": [0.5, 1], "service": [3, 4]}, servers=1, name="mine")
-    assert (slots.name, slots.shown_slot) == ("mine", None)
+    assert (slots.name, slots.slot_seconds) == ("mine", None)
 
 
 def test_frames(tasks: str) -> None:
@@ -177,3 +177,16 @@ def test_time_begins_with_what_is_kept(tmp_path: Path) -> None:
     result = packenv.simulate(packenv.workload(tmp_path / "first.swf"), "fifo-ff", drain=True)
     assert result.utilisation == (1.0,) and result.mean_queue == 1.0
     assert result.verdict.plain == {"verdict": None, "confidence": None}
+
+
+def test_a_table_in_slots_has_no_seconds(tmp_path: Path) -> None:
+    """Starts in 0, 30, 30 and 50. Runs below 10 slots count as 10, not as 100."""
+    (tmp_path / "a.csv").write_text("arrival,size,service\n0,1,30\n0,0.5,5\n0,0.5,20\n2,1,7\n")
+    workload = packenv.workload(str(tmp_path / "a.csv"), servers=1)
+    assert workload.slot_seconds is None and packenv.workload(workload).slot_seconds is None
+    run = packenv.simulate(workload, "fifo-ff", drain=True, schedule=True)
+    assert run.schedule is not None and run.schedule.start.tolist() == [0, 30, 30, 50]
+    slowdown = (1 + 35 / 10 + 50 / 20 + 55 / 10) / 4
+    assert run.response is not None and run.response.mean_slowdown == pytest.approx(slowdown)
+    with pytest.raises(packenv.InputError, match="slowdown_bound must be a number of seconds above 0, not '5s'"):
+        packenv.evaluate(workload, ["fifo-ff"], slowdown_bound="5s")

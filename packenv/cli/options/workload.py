@@ -330,7 +330,7 @@ def print_workload(
 
 
 def _time(workload: Workload, slots: float) -> str:
-    return f"{slots:,.0f} slots" if workload.shown_slot is None else lasting(slots * workload.shown_slot)
+    return f"{slots:,.0f} slots" if workload.slot_seconds is None else lasting(slots * workload.slot_seconds)
 
 
 def begin_lines(workload: Workload) -> list[str]:

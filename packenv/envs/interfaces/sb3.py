@@ -190,7 +190,10 @@ class PackVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return the shared attribute once per row."""
-        value = getattr(self.env, attr_name) if hasattr(self.env, attr_name) else getattr(self, attr_name)
+        if attr_name in INTENSITIES:  # the highest, where each episode draws its own
+            value = getattr(self.core.workload, attr_name)
+        else:
+            value = getattr(self.env, attr_name) if hasattr(self.env, attr_name) else getattr(self, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:

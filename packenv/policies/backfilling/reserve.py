@@ -79,7 +79,7 @@ class Reserve(NamedTuple):
 
     def notice(self, setting: Setting) -> str:
         """Return how long `age` lasts, or "" if a slot has no length."""
-        seconds = setting.workload.shown_slot
+        seconds = setting.workload.slot_seconds
         if seconds is None:
             return ""
         return f"{name_of(self)}: reserves servers for waits above {lasting(self.age * seconds)} (age={self.age} slots)"

@@ -48,13 +48,14 @@ setting_type = np.dtype(
 
 count_type = np.dtype(
     [
-        *((name, "f8") for name in ("now", "ratio")),
+        *((name, "f8") for name in ("now", "ratio", "between")),
         *((name, "i8") for name in ("arrived", "queued", "running", "under_way", "free", "steps", "left", "stopped")),
         *((name, "i8") for name in ("prompts", "outputs", "served", "reserved")),
         *((name, "i8") for name in ("preempted", "wasted", "computed", "done", "idle", "logged")),
     ],
     align=True,
 )
+"""between: seconds from arrivals to the end of the step under way, which no bin has."""
 
 log_type = np.dtype([("step", "i8"), ("time", "f8"), ("request", "i4"), ("kind", "i4"), ("tokens", "i4")], align=True)
 
@@ -463,6 +464,7 @@ def arrive(s: Core) -> None:
             r.arrival = c.now
         elif r.arrival > c.now:
             return
+        c.between += c.now - r.arrival
         r.before = c.computed
         c.arrived += 1
         join_queue(s, c.arrived - 1)

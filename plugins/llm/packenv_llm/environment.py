@@ -39,14 +39,16 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     each shown request: known tokens over 1,000, seconds since arrival over 10, outputs so far over 1,000.
 
     ## Reward
-    Minus the seconds that requests waited since the last decision, summed over requests. A request waits in each step that gives
-    it no token. With `reward="response"`, minus the seconds of all requests in the system: most of them no decision can change,
-    so agents learn slowly.
+    Minus the seconds that requests waited since the last decision, summed over requests. A request waits until the step of its
+    arrival ends, and in each step that gives it no token. With `reward="response"`, minus the seconds of all requests in the
+    system: an episode's sum is minus the sum of their times to the last token. Most of it no decision can change, so agents
+    learn slowly.
 
     ## Episode
     `count` requests, until all are done. The seed of `reset` draws them. Without a seed, each episode has other requests.
 
     requests     a source, as in `evaluate`
+    replica      a Replica, by default Replica()
     load, count  arrivals as a share of the bound, and requests in an episode
     waiting, running  W and V
     reward       "waiting" or "response"
@@ -103,7 +105,7 @@ class ReplicaEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             engine.preempt(self.core, int(self.victims[chosen - 1 - self.shown[0]]))
             self.preempted = True
             self._look()
-        spent = float(self.core.bins[:, self.cost].sum())
+        spent = float(self.core.bins[:, self.cost].sum() + self.core.count[0]["between"])
         reward, self.passed = self.passed - spent, spent
         return self._observation(), reward, self.done, False, self._info()
 

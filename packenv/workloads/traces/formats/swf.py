@@ -62,7 +62,7 @@ HEADER_NAMES = {name.lower(): name for name in ("MaxProcs", "MaxNodes", "MaxRunt
 REMARK = re.compile(r"\s*([(;].*|[a-z]{2}.*)?", re.ASCII | re.IGNORECASE)  # remark behind the number of a header
 ENCODING = "latin-1"
 PER_JOB = 300  # bytes of memory until it is in a Jobs table
-COMPLETED, FIRST_PART, LAST_PART, UNKNOWN = 1, 2, 4, -1
+COMPLETED, FIRST_PART, LAST_PART, CANCELLED, UNKNOWN = 1, 2, 4, 5, -1
 PART_OF_A_JOB = "part of a job that has a line of its own"
 LARGEST_KB = 2.0**32  # per processor: 4 TiB
 LATEST = 2.0**53 / SECOND
@@ -109,7 +109,7 @@ def read_swf(path: Path, choice: Wanted = None) -> Trace:
     return Trace(
         submit=submit[rows],
         schedule=start[rows],
-        end=np.where(run == MISSING, MISSING, start + run)[rows],
+        end=np.where(run == MISSING, np.where(status == CANCELLED, start, MISSING), start + run)[rows],  # no run: never started
         demand=np.stack([demands[name] for name in resources], axis=1)[rows],
         resources=resources,
         finished=np.isin(status, (COMPLETED, UNKNOWN))[rows],
