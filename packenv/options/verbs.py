@@ -297,7 +297,7 @@ class LearningOptions:
     imitation_steps: int = option(0, "Steps of imitation  [default: 400; JobFill 10,000].")
     samples: int = option(
         0,
-        "Train for N started tasks; ppo: steps, in whole updates  [default: 16,000,000; ppo 300,000].",
+        "Train for N started tasks; ppo: steps, in whole updates of 16,384  [default: 16,000,000; ppo 300,000].",
         group="Training",
         common=True,
     )
