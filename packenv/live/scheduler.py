@@ -81,6 +81,7 @@ class Scheduler:
         self._tasks: dict[Name, Task] = {}  # that wait or run
         self._new: list[Task] = []  # submitted since the last decision
         self._ended: list[Task] = []  # completed or failed since then
+        self._held: set[Name] = set()  # waiting tasks whose gang `after` has not started
         self._drained: set[int] = set()
         self._rows: Rows | None = None  # built by the next decision
 
@@ -220,6 +221,7 @@ class Scheduler:
         estimate: float | None = None,
         job: Name | None = None,
         gang: Name | None = None,
+        after: Name | None = None,
         home: Sequence[Name] = (),
         remote_overhead: int = 0,
         gpu_kinds: str = "",
@@ -235,6 +237,7 @@ class Scheduler:
         estimate   expected slots, for policies that plan with durations
         job        its job
         gang       its gang. Submit all its tasks between two decisions. They start in the same slot or not at all
+        after      a gang that starts before. The task is held while tasks of this gang wait
         home       servers that hold its data
         remote_overhead  additional slots away from them
         gpu_kinds  kinds of devices that it accepts, "A10|V100". The amount `gpu` is their number, or a part of one
@@ -255,7 +258,7 @@ class Scheduler:
         gpu = _number(f"{where}: gpu", amounts.get(GPU, dict(zip(self.setting.resources or (), sizes, strict=False)).get(GPU, 0)))
         slots = None if estimate is None else _number(f"{where}: estimate", estimate)
         extra = int(_number(f"{where}: remote_overhead", remote_overhead))
-        plain = {"size": sizes, "estimate": slots, "job": job, "gang": gang, "home": [*home], "remote_overhead": extra}
+        plain = {"size": sizes, "estimate": slots, "job": job, "gang": gang, "after": after, "home": [*home], "remote_overhead": extra}
         plain |= {"gpu": gpu, "gpu_kinds": gpu_kinds} if self.setting.servers.devices is not None else {}
         fresh = Task(
             task,
@@ -264,6 +267,7 @@ class Scheduler:
             0 if slots is None else max(round(slots), 1),
             0 if job is None else _job_number(job),
             None if gang is None else _name("gang", gang),
+            None if after is None else _name("gang", after),
             live.devices(where, gpu, gpu_kinds),
             tuple(self._known_server(server) for server in home),
             extra,
@@ -284,6 +288,8 @@ class Scheduler:
             self._new.append(fresh)
         else:
             self._rows = None
+        if after is not None and server is None:
+            self._held.add(task)
         self._tasks[task] = fresh
 
     def _sizes(self, where: str, size: Any, amounts: Mapping[str, Any]) -> list[float]:
@@ -315,8 +321,8 @@ class Scheduler:
     def fail(self, task: Name) -> None:
         """Mark a task as failed. It waits again, last, without its gang."""
         ended = self._end(task)
-        arguments = {key: value for key, value in ended.arguments.items() if key != "gang"}
-        again = replace(ended, arguments=arguments, gang=None, row=NONE, server=NONE, place=NONE, taken=0)
+        arguments = {key: value for key, value in ended.arguments.items() if key not in ("gang", "after")}
+        again = replace(ended, arguments=arguments, gang=None, after=None, row=NONE, server=NONE, place=NONE, taken=0)
         self._tasks[task] = again
         self._new.append(again)
 
@@ -335,10 +341,13 @@ class Scheduler:
         del self._tasks[task]
         if waiting in self._new:
             self._new.remove(waiting)
+        elif task in self._held:
+            pass
         elif self._rows is not None and self.setting.needs.rejects and waiting.gang is None:
             self._rows.withdraw(waiting)
         else:  # the policy may remember it
             self._rows = None
+        self._held.discard(task)
 
     # Decisions
 
@@ -354,13 +363,38 @@ class Scheduler:
         if slot < self.slot:
             raise InputError(f"now is slot {slot}, and the last decision was in slot {self.slot}: time goes forward")
         self.slot = slot
+        self._release()
+        starts = self._starts(slot)
+        while self._release():
+            starts += self._starts(slot)
+        return starts
+
+    def _release(self) -> bool:
+        """Let held tasks wait if their gang has started, return whether there are any.
+
+        They wait since they were submitted, so the policy restarts.
+        """
+        if not self._held:
+            return False
+        gangs = {task.gang for task in self._tasks.values() if task.server == NONE}
+        ready = {name for name in self._held if self._tasks[name].after not in gangs}
+        if ready:
+            self._held -= ready
+            self._rows = None
+        return bool(ready)
+
+    def _starts(self, slot: int) -> list[Start]:
+        """Run the policy with all tasks that are not held."""
         rows, new, ended = self._rows, self._new, self._ended
         # If the policy fails, the next decision begins from the tasks alone.
         self._rows, self._new, self._ended = None, [], []
         for task in new:
             task.since = slot
         if rows is None:
-            rows, new, ended = Rows(self.setting, self._tasks.values(), slot), [], []
+            tasks = [task for task in self._tasks.values() if task.name not in self._held]
+            rows, new, ended = Rows(self.setting, tasks, slot), [], []
+        elif self._held:
+            new = [task for task in new if task.name not in self._held]
         names, starts = self.server_names, []
         for task, source in rows.decide(new, ended, self._drained, slot):
             reads = None if source == NONE else names[source]
@@ -388,7 +422,7 @@ class Scheduler:
         model = Model(environment, None, **options)
         probe = self._probe(model)
         probe._tasks = {name: replace(task) for name, task in self._tasks.items()}
-        probe._drained = self._drained
+        probe._drained, probe._held = self._drained, {*self._held}
         probe._new = [probe._tasks[task.name] for task in self._new]
         probe.decide(max(self.slot, 0) if now is None else now)
         assert model.shown is not None

@@ -66,6 +66,32 @@ def test_a_loop_by_hand() -> None:
     assert [(start.task, start.server) for start in scheduler.decide(now=10)] == [("a", 0)]  # the same slot again
 
 
+@pytest.mark.parametrize("policy", ["bf-js", "fifo-ff"])
+def test_a_task_is_held_until_its_gang_has_started(policy: str) -> None:
+    """Two servers, and a gang that needs both of them. In slot 0 one is taken, and the held task would have room on the other."""
+    scheduler = Scheduler(policy, servers="2")
+    scheduler.submit("runs", size=1)
+    assert [start.task for start in scheduler.decide()] == ["runs"]
+    for name in ("a", "b"):
+        scheduler.submit(name, size=0.8, gang="g")
+    for name in ("held", "second", "gone"):
+        scheduler.submit(name, size=0.2, after="g")
+    scheduler.submit("third", size=0.2, after="g", since=1)
+    assert scheduler.decide() == [] and len(scheduler.waiting) == 6
+    scheduler.withdraw("gone")
+    again = Scheduler.from_dict(json.loads(json.dumps(scheduler.to_dict())))
+    for each in (scheduler, again):
+        assert each.decide() == []
+        each.complete("runs")
+        assert [start.task for start in each.decide(now=5)] == ["a", "b", "held", "second"]  # all in slot 5, full servers
+        assert each.waiting == ["third"] and each.decide() == []
+        each.fail("held")  # it waits on its own from now on
+        each.submit("new", size=0.2, after="g")  # its gang runs
+        assert [start.task for start in each.decide()] == ["third"]
+        each.complete("a")
+        assert {start.task for start in each.decide()} == {"held", "new"}
+
+
 def test_names_of_servers_amounts_and_devices() -> None:
     servers = packenv.Servers(
         np.array([[8.0, 32, 2], [8, 32, 2]]), np.array([[2, 1000, 0], [2, 1000, 1]]), ("A10", "T4"), names=("n1", "n2")
