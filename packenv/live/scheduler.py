@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from numbers import Real
@@ -17,7 +17,7 @@ from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.inputs.json_files import read_json
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, finite_amount
-from packenv.jobs import GPU
+from packenv.jobs import GPU, MOST_DEVICES
 from packenv.live.rows import Name, Rows, Task, devices_in, in_service
 from packenv.live.setting import LiveSetting
 from packenv.live.snapshot import tasks_of
@@ -177,7 +177,9 @@ class Scheduler:
 
         With a new server the policy restarts: it forgets earlier slots.
         """
-        if name in self._number:
+        if not isinstance(capacity, str):
+            raise InputError(f'server {name!r}: a capacity is a text such as "64:256", not {excerpt(str(capacity))}')
+        if isinstance(name, Hashable) and name in self._number:
             self.resume(name)
         else:
             names = [*self.server_names, _name("server", name)]
@@ -224,7 +226,7 @@ class Scheduler:
         after: Name | None = None,
         home: Sequence[Name] = (),
         remote_overhead: int = 0,
-        gpu_kinds: str = "",
+        gpu_kinds: str | Sequence[str] = "",
         server: Name | None = None,
         devices: Sequence[int] = (),
         since: int | None = None,
@@ -240,7 +242,7 @@ class Scheduler:
         after      a gang that starts before. The task is held while tasks of this gang wait
         home       servers that hold its data
         remote_overhead  additional slots away from them
-        gpu_kinds  kinds of devices that it accepts, "A10|V100". The amount `gpu` is their number, or a part of one
+        gpu_kinds  kinds of devices that it accepts, "A10|V100" or a list. The amount `gpu` is their number, or a part of one
         server     where it runs already, with the numbers of its `devices` there. The policy then restarts
         since      slot since which it waits or runs, by default the next one
         Raises InputError for a name in use, a task that fits on no server, and tasks that the policy cannot take.
@@ -254,11 +256,14 @@ class Scheduler:
         if gang is not None and not live.needs.gangs:
             raise InputError(f"{where}: {name_of(live.policy)} does not start gangs: {WITH_GANGS}")
         # The demand in units, and the arguments in plain values.
+        home = _listed(f"{where}: home", home)
+        gpu_kinds = gpu_kinds if isinstance(gpu_kinds, str) else "|".join(map(str, _listed(f"{where}: gpu_kinds", gpu_kinds)))
         sizes = self._sizes(where, size, amounts)
         gpu = _number(f"{where}: gpu", amounts.get(GPU, dict(zip(self.setting.resources or (), sizes, strict=False)).get(GPU, 0)))
         slots = None if estimate is None else _number(f"{where}: estimate", estimate)
         extra = int(_number(f"{where}: remote_overhead", remote_overhead))
-        plain = {"size": sizes, "estimate": slots, "job": job, "gang": gang, "after": after, "home": [*home], "remote_overhead": extra}
+        plain = {"size": sizes, "estimate": slots, "job": job, "gang": gang, "after": after}
+        plain |= {"home": home, "remote_overhead": extra}
         plain |= {"gpu": gpu, "gpu_kinds": gpu_kinds} if self.setting.servers.devices is not None else {}
         fresh = Task(
             task,
@@ -278,7 +283,8 @@ class Scheduler:
         if since is not None or server is not None:
             fresh.since = max(self.slot, 0) if since is None else _slot(f"{where}: since", since)
         if server is not None:
-            fresh.server, fresh.taken = self._known_server(server), sum(1 << int(device) for device in {*devices})
+            numbers = {_device(where, device) for device in _listed(f"{where}: devices", devices)}
+            fresh.server, fresh.taken = self._known_server(server), sum(1 << device for device in numbers)
             try:
                 in_service(live.servers, [*(other for other in self._tasks.values() if other.server == fresh.server), fresh])
             except InputError as error:  # "initial job 1: server 0 has no room for it"
@@ -301,7 +307,7 @@ class Scheduler:
                     raise InputError(f"{where}: no resource {key!r}{nearest(key, ['size', *known])}")
             values = [amounts.get(key, 0) for key in known] or [0]
         else:
-            values = [size] if isinstance(size, (float, int, str, Real)) else [*size]
+            values = [size] if isinstance(size, (float, int, str, Real)) else _listed(f"{where}: size", size)
             others = [key for key in amounts if key != GPU]
             if others or len(values) != self.setting.servers.D:
                 extra = f"and {others[0]}" if others else f"{len(values)} amounts"
@@ -327,7 +333,7 @@ class Scheduler:
         self._new.append(again)
 
     def _end(self, name: Name) -> Task:
-        task = self._tasks.get(name)
+        task = self._tasks.get(name) if isinstance(name, Hashable) else None
         if task is None or task.server == NONE:
             raise InputError(f"task {name!r} does not run{'; it waits' if task else ''}")
         self._ended.append(self._tasks.pop(name))
@@ -335,7 +341,7 @@ class Scheduler:
 
     def withdraw(self, task: Name) -> None:
         """Remove a waiting task. Raises InputError for one that does not wait."""
-        waiting = self._tasks.get(task)
+        waiting = self._tasks.get(task) if isinstance(task, Hashable) else None
         if waiting is None or waiting.server != NONE:
             raise InputError(f"task {task!r} does not wait{'; it runs' if waiting else ''}")
         del self._tasks[task]
@@ -448,6 +454,20 @@ def _name(what: str, value: Any) -> Name:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise InputError(f"a {what} is named by a text or a whole number, not {excerpt(str(value))}")
     return value
+
+
+def _listed(what: str, value: Any) -> list[Any]:
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InputError(f"{what} is a list, not {excerpt(str(value))}")
+    return [*value]
+
+
+def _device(where: str, value: Any) -> int:
+    """Return the number of a device."""
+    number = _number(f"{where}: devices", value)
+    if not number.is_integer() or number >= MOST_DEVICES:
+        raise InputError(f"{where}: devices are numbered from 0 to {MOST_DEVICES - 1}, not {excerpt(str(value))}")
+    return int(number)
 
 
 def _job_number(job: Name) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_pods_above_the_minimum_start_with_their_gang_at_the_earliest(policy: st
 
     Without the first of these, there is room for two pods: too few. Without both there is room for four: the gang and one more.
     """
-    gang = {"schedulingGroup": {"podGroupName": "ring"}}
+    gang: Any = {"schedulingGroup": {"podGroupName": "ring"}}
     group = {"kind": "PodGroup", "metadata": {"name": "ring", "namespace": "team"}, "spec": {"minMember": 3}}
     pods = [pod(f"ring-{n}", container(cpu="2"), created=f"2024-05-01T11:0{n}:00Z", **gang) for n in range(5)]
     pods += [pod(f"runs-{name}", container(cpu="3"), on=name) for name in "ab"]
