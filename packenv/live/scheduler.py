@@ -255,6 +255,8 @@ class Scheduler:
             raise InputError(f"{where}: {name_of(live.policy)} plans with durations: give estimate, in slots")
         if gang is not None and not live.needs.gangs:
             raise InputError(f"{where}: {name_of(live.policy)} does not start gangs: {WITH_GANGS}")
+        if gang is not None and after is not None:
+            raise InputError(f"{where}: give gang or after, not both: a gang is not held in part")
         # The demand in units, and the arguments in plain values.
         home = _listed(f"{where}: home", home)
         gpu_kinds = gpu_kinds if isinstance(gpu_kinds, str) else "|".join(map(str, _listed(f"{where}: gpu_kinds", gpu_kinds)))

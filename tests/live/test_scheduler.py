@@ -149,6 +149,7 @@ def test_the_number_of_devices_is_the_capacity_of_gpu() -> None:
         (lambda s: s.submit("x", size=0.1, home=[7]), "no server 7"),
         (lambda s: s.submit("x", size=0.9, server=0), "task 'x': server 0 has no room for it"),
         (lambda s: s.submit("x", size=0.1, home=3), "task 'x': home is a list, not '3'"),
+        (lambda s: s.submit("x", size=0.1, gang="g", after="h"), "task 'x': give gang or after, not both"),
         (lambda s: s.submit("x", size={}), "task 'x': size is a list, not '{}'"),
         (lambda s: s.submit("x", size=0.1, gpu_kinds=7), "task 'x': gpu_kinds is a list, not '7'"),
         (lambda s: s.submit("x", size=0.1, server=0, devices=[1e15]), "task 'x': devices are numbered from 0 to 61"),
