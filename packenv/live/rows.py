@@ -50,6 +50,7 @@ class Task:
     estimate: int = 0  # slots; 0: unknown
     job: int = 0
     gang: Name | None = None
+    after: Name | None = None  # gang that starts before
     devices: tuple[int, int, int] = (0, 0, 0)  # NUMBER, SHARE, KINDS
     home: tuple[int, ...] = ()
     overhead: int = 0  # slots away from home

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from numbers import Real
@@ -17,7 +17,7 @@ from packenv.errors import InputError, nearest
 from packenv.files import write_json
 from packenv.inputs.json_files import read_json
 from packenv.inputs.numbers import LARGEST_WHOLE, excerpt, finite_amount
-from packenv.jobs import GPU
+from packenv.jobs import GPU, MOST_DEVICES
 from packenv.live.rows import Name, Rows, Task, devices_in, in_service
 from packenv.live.setting import LiveSetting
 from packenv.live.snapshot import tasks_of
@@ -81,6 +81,7 @@ class Scheduler:
         self._tasks: dict[Name, Task] = {}  # that wait or run
         self._new: list[Task] = []  # submitted since the last decision
         self._ended: list[Task] = []  # completed or failed since then
+        self._held: set[Name] = set()  # waiting tasks whose gang `after` has not started
         self._drained: set[int] = set()
         self._rows: Rows | None = None  # built by the next decision
 
@@ -176,7 +177,9 @@ class Scheduler:
 
         With a new server the policy restarts: it forgets earlier slots.
         """
-        if name in self._number:
+        if not isinstance(capacity, str):
+            raise InputError(f'server {name!r}: a capacity is a text such as "64:256", not {excerpt(str(capacity))}')
+        if isinstance(name, Hashable) and name in self._number:
             self.resume(name)
         else:
             names = [*self.server_names, _name("server", name)]
@@ -220,9 +223,10 @@ class Scheduler:
         estimate: float | None = None,
         job: Name | None = None,
         gang: Name | None = None,
+        after: Name | None = None,
         home: Sequence[Name] = (),
         remote_overhead: int = 0,
-        gpu_kinds: str = "",
+        gpu_kinds: str | Sequence[str] = "",
         server: Name | None = None,
         devices: Sequence[int] = (),
         since: int | None = None,
@@ -235,9 +239,10 @@ class Scheduler:
         estimate   expected slots, for policies that plan with durations
         job        its job
         gang       its gang. Submit all its tasks between two decisions. They start in the same slot or not at all
+        after      a gang that starts before. The task is held while tasks of this gang wait
         home       servers that hold its data
         remote_overhead  additional slots away from them
-        gpu_kinds  kinds of devices that it accepts, "A10|V100". The amount `gpu` is their number, or a part of one
+        gpu_kinds  kinds of devices that it accepts, "A10|V100" or a list. The amount `gpu` is their number, or a part of one
         server     where it runs already, with the numbers of its `devices` there. The policy then restarts
         since      slot since which it waits or runs, by default the next one
         Raises InputError for a name in use, a task that fits on no server, and tasks that the policy cannot take.
@@ -250,12 +255,17 @@ class Scheduler:
             raise InputError(f"{where}: {name_of(live.policy)} plans with durations: give estimate, in slots")
         if gang is not None and not live.needs.gangs:
             raise InputError(f"{where}: {name_of(live.policy)} does not start gangs: {WITH_GANGS}")
+        if gang is not None and after is not None:
+            raise InputError(f"{where}: give gang or after, not both: a gang is not held in part")
         # The demand in units, and the arguments in plain values.
+        home = _listed(f"{where}: home", home)
+        gpu_kinds = gpu_kinds if isinstance(gpu_kinds, str) else "|".join(map(str, _listed(f"{where}: gpu_kinds", gpu_kinds)))
         sizes = self._sizes(where, size, amounts)
         gpu = _number(f"{where}: gpu", amounts.get(GPU, dict(zip(self.setting.resources or (), sizes, strict=False)).get(GPU, 0)))
         slots = None if estimate is None else _number(f"{where}: estimate", estimate)
         extra = int(_number(f"{where}: remote_overhead", remote_overhead))
-        plain = {"size": sizes, "estimate": slots, "job": job, "gang": gang, "home": [*home], "remote_overhead": extra}
+        plain = {"size": sizes, "estimate": slots, "job": job, "gang": gang, "after": after}
+        plain |= {"home": home, "remote_overhead": extra}
         plain |= {"gpu": gpu, "gpu_kinds": gpu_kinds} if self.setting.servers.devices is not None else {}
         fresh = Task(
             task,
@@ -264,6 +274,7 @@ class Scheduler:
             0 if slots is None else max(round(slots), 1),
             0 if job is None else _job_number(job),
             None if gang is None else _name("gang", gang),
+            None if after is None else _name("gang", after),
             live.devices(where, gpu, gpu_kinds),
             tuple(self._known_server(server) for server in home),
             extra,
@@ -274,7 +285,8 @@ class Scheduler:
         if since is not None or server is not None:
             fresh.since = max(self.slot, 0) if since is None else _slot(f"{where}: since", since)
         if server is not None:
-            fresh.server, fresh.taken = self._known_server(server), sum(1 << int(device) for device in {*devices})
+            numbers = {_device(where, device) for device in _listed(f"{where}: devices", devices)}
+            fresh.server, fresh.taken = self._known_server(server), sum(1 << device for device in numbers)
             try:
                 in_service(live.servers, [*(other for other in self._tasks.values() if other.server == fresh.server), fresh])
             except InputError as error:  # "initial job 1: server 0 has no room for it"
@@ -284,6 +296,8 @@ class Scheduler:
             self._new.append(fresh)
         else:
             self._rows = None
+        if after is not None and server is None:
+            self._held.add(task)
         self._tasks[task] = fresh
 
     def _sizes(self, where: str, size: Any, amounts: Mapping[str, Any]) -> list[float]:
@@ -295,7 +309,7 @@ class Scheduler:
                     raise InputError(f"{where}: no resource {key!r}{nearest(key, ['size', *known])}")
             values = [amounts.get(key, 0) for key in known] or [0]
         else:
-            values = [size] if isinstance(size, (float, int, str, Real)) else [*size]
+            values = [size] if isinstance(size, (float, int, str, Real)) else _listed(f"{where}: size", size)
             others = [key for key in amounts if key != GPU]
             if others or len(values) != self.setting.servers.D:
                 extra = f"and {others[0]}" if others else f"{len(values)} amounts"
@@ -315,13 +329,13 @@ class Scheduler:
     def fail(self, task: Name) -> None:
         """Mark a task as failed. It waits again, last, without its gang."""
         ended = self._end(task)
-        arguments = {key: value for key, value in ended.arguments.items() if key != "gang"}
-        again = replace(ended, arguments=arguments, gang=None, row=NONE, server=NONE, place=NONE, taken=0)
+        arguments = {key: value for key, value in ended.arguments.items() if key not in ("gang", "after")}
+        again = replace(ended, arguments=arguments, gang=None, after=None, row=NONE, server=NONE, place=NONE, taken=0)
         self._tasks[task] = again
         self._new.append(again)
 
     def _end(self, name: Name) -> Task:
-        task = self._tasks.get(name)
+        task = self._tasks.get(name) if isinstance(name, Hashable) else None
         if task is None or task.server == NONE:
             raise InputError(f"task {name!r} does not run{'; it waits' if task else ''}")
         self._ended.append(self._tasks.pop(name))
@@ -329,16 +343,19 @@ class Scheduler:
 
     def withdraw(self, task: Name) -> None:
         """Remove a waiting task. Raises InputError for one that does not wait."""
-        waiting = self._tasks.get(task)
+        waiting = self._tasks.get(task) if isinstance(task, Hashable) else None
         if waiting is None or waiting.server != NONE:
             raise InputError(f"task {task!r} does not wait{'; it runs' if waiting else ''}")
         del self._tasks[task]
         if waiting in self._new:
             self._new.remove(waiting)
+        elif task in self._held:
+            pass
         elif self._rows is not None and self.setting.needs.rejects and waiting.gang is None:
             self._rows.withdraw(waiting)
         else:  # the policy may remember it
             self._rows = None
+        self._held.discard(task)
 
     # Decisions
 
@@ -354,13 +371,38 @@ class Scheduler:
         if slot < self.slot:
             raise InputError(f"now is slot {slot}, and the last decision was in slot {self.slot}: time goes forward")
         self.slot = slot
+        self._release()
+        starts = self._starts(slot)
+        while self._release():
+            starts += self._starts(slot)
+        return starts
+
+    def _release(self) -> bool:
+        """Let held tasks wait if their gang has started, return whether there are any.
+
+        They wait since they were submitted, so the policy restarts.
+        """
+        if not self._held:
+            return False
+        gangs = {task.gang for task in self._tasks.values() if task.server == NONE}
+        ready = {name for name in self._held if self._tasks[name].after not in gangs}
+        if ready:
+            self._held -= ready
+            self._rows = None
+        return bool(ready)
+
+    def _starts(self, slot: int) -> list[Start]:
+        """Run the policy with all tasks that are not held."""
         rows, new, ended = self._rows, self._new, self._ended
         # If the policy fails, the next decision begins from the tasks alone.
         self._rows, self._new, self._ended = None, [], []
         for task in new:
             task.since = slot
         if rows is None:
-            rows, new, ended = Rows(self.setting, self._tasks.values(), slot), [], []
+            tasks = [task for task in self._tasks.values() if task.name not in self._held]
+            rows, new, ended = Rows(self.setting, tasks, slot), [], []
+        elif self._held:
+            new = [task for task in new if task.name not in self._held]
         names, starts = self.server_names, []
         for task, source in rows.decide(new, ended, self._drained, slot):
             reads = None if source == NONE else names[source]
@@ -388,7 +430,7 @@ class Scheduler:
         model = Model(environment, None, **options)
         probe = self._probe(model)
         probe._tasks = {name: replace(task) for name, task in self._tasks.items()}
-        probe._drained = self._drained
+        probe._drained, probe._held = self._drained, {*self._held}
         probe._new = [probe._tasks[task.name] for task in self._new]
         probe.decide(max(self.slot, 0) if now is None else now)
         assert model.shown is not None
@@ -414,6 +456,20 @@ def _name(what: str, value: Any) -> Name:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise InputError(f"a {what} is named by a text or a whole number, not {excerpt(str(value))}")
     return value
+
+
+def _listed(what: str, value: Any) -> list[Any]:
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InputError(f"{what} is a list, not {excerpt(str(value))}")
+    return [*value]
+
+
+def _device(where: str, value: Any) -> int:
+    """Return the number of a device."""
+    number = _number(f"{where}: devices", value)
+    if not number.is_integer() or number >= MOST_DEVICES:
+        raise InputError(f"{where}: devices are numbered from 0 to {MOST_DEVICES - 1}, not {excerpt(str(value))}")
+    return int(number)
 
 
 def _job_number(job: Name) -> int:

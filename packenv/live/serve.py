@@ -42,14 +42,14 @@ class Service:
         self.scheduler, self.seconds, self.lock = scheduler, seconds, threading.Lock()
         self.actions: dict[str, Callable[[Any], Any]] = {
             "hello": self._hello,
-            "submit": lambda task: scheduler.submit(**task),
+            "submit": self._submit,
             "complete": scheduler.complete,
             "fail": scheduler.fail,
             "withdraw": scheduler.withdraw,
             "drain": scheduler.drain,
             "resume": scheduler.resume,
             "remove": lambda name: {"ok": True, "waiting": scheduler.remove_server(name)},
-            "add": lambda server: scheduler.add_server(server["server"], server["capacity"]),
+            "add": self._add,
             "decide": self._decide,
             "state": lambda _: {"slot": scheduler.slot, "running": scheduler.running, "waiting": scheduler.waiting},
         }
@@ -94,6 +94,16 @@ class Service:
     def _hello(self, _: Any) -> dict[str, Any]:
         scheduler, names = self.scheduler, [*self.scheduler.server_names]
         return {"protocol": PROTOCOL, "policy": scheduler.policy_text, "servers": names, "resources": scheduler.setting.resources}
+
+    def _submit(self, task: Any) -> None:
+        if not isinstance(task, dict) or "task" not in task or "self" in task:
+            raise InputError('a task is {"submit": {"task": "a", "size": 0.4}}, with the arguments of Scheduler.submit')
+        self.scheduler.submit(**task)
+
+    def _add(self, server: Any) -> None:
+        if not isinstance(server, dict) or {*server} != {"server", "capacity"}:
+            raise InputError('a new server is {"add": {"server": "n4", "capacity": "64:256"}}')
+        self.scheduler.add_server(server["server"], server["capacity"])
 
     def _decide(self, argument: Any) -> dict[str, Any]:
         if not isinstance(argument, dict) or {*argument} - {"now"}:

@@ -9,7 +9,7 @@ from typing import Any
 from packenv.cluster.loop import runner_for
 from packenv.cluster.servers import scalar_capacity
 from packenv.errors import InputError
-from packenv.jobs import HOW_MANY, WHOLE
+from packenv.jobs import GPU, HOW_MANY, UNKNOWN, WHOLE
 from packenv.policy import BY_QUEUE, UNLIMITED, Setting, name_of, needs_of
 from packenv.simulation import setting_of
 from packenv.units import MOST, UNIT
@@ -66,6 +66,7 @@ class LiveSetting:
     seed: int
 
     def __post_init__(self) -> None:
+        self.servers = self._with_number_of_devices()
         servers, name, law = self.servers, name_of(self.policy), self.workload or self._learned_on()
         unknown: Any = UnknownTasks(self)
         self.setting = (
@@ -93,6 +94,17 @@ class LiveSetting:
         bounds = [int(needs.least.max())] if needs.room is not None and needs.least is not None else []
         bounds += [int(needs.types.max())] if needs.types is not None and needs.types.ndim == 1 else []
         self._largest, self._bound = servers.largest.tolist(), min(bounds, default=UNLIMITED)
+
+    def _with_number_of_devices(self) -> Servers:
+        """Return the servers with their number of devices, by default their capacity of GPU."""
+        servers = self.servers
+        if servers.devices is None or (servers.devices[:, HOW_MANY] != UNKNOWN).all():
+            return servers
+        if GPU not in (self.resources or ()):
+            raise InputError(f"servers {servers}: give the number of GPUs, such as 4*A10, or a resource {GPU}")
+        if self.workload is not None:
+            servers = self.workload.with_(servers=servers).servers
+        return servers.with_devices_of((*(self.resources or ()),).index(GPU), 1.0)
 
     def _learned_on(self) -> Workload | None:
         """Return the random workload of an agent's training, if known and suitable."""

@@ -39,7 +39,8 @@ def tasks_of(source: Any, resources: Collection[str], slot_seconds: float) -> tu
 def _filled(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row without empty cells, with whole numbers in names."""
     cells = {key: value for key, value in row.items() if value not in (None, "") and value == value}  # without NaN
-    return cells | {key: int(cells[key]) for key in ("task", "server", "gang", "job", "since") if type(cells.get(key)) is float}
+    names = ("task", "server", "gang", "after", "job", "since")
+    return cells | {key: int(cells[key]) for key in names if type(cells.get(key)) is float}
 
 
 def _slurm_tasks(path: Path, resources: Collection[str], slot_seconds: float) -> list[dict[str, Any]]:

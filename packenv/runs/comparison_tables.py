@@ -249,7 +249,7 @@ def legend(comparison: Comparison) -> list[str]:
         marks.append(f"{INTERVAL_REACHES_ZERO}; more seeds or slots narrow it")
     marks += unlike_the_log(comparison)
     if comparison.drained:
-        marks.append("utilisation: from the first arrival to the last end")
+        marks.append(f"utilisation: {_measured_span(comparison)}")
     if any(record["verdict"] == UNSTABLE for record in summaries):
         marks.append("unstable: the queue grows as long as the run lasts, and with it the mean, the delays and the waiting tasks")
     endless = comparison.options.backlog is None and not comparison.drained and not comparison.to_the_end
@@ -266,6 +266,19 @@ def legend(comparison: Comparison) -> list[str]:
             why = "jobs that lost a task never end; completion times are of the others"
         marks.append(f"makespan –: {why}")
     return marks
+
+
+def _measured_span(comparison: Comparison) -> str:
+    """Return the slots of which the shares are, if all work was done."""
+    warmup = any(run.warmup for run in comparison.all_runs)
+    if comparison.to_the_end:
+        jobs = [comparison.workload.at(run.seed).jobs for run in comparison.all_runs]
+        from_first = all(table is not None and not table.arrival.min() for table in jobs)
+        start = "the end of the warm-up" if warmup else "the first arrival" if from_first else "slot 0"
+        return f"from {start} to the last end"
+    lengths = {run.slots - run.warmup for run in comparison.all_runs}
+    slots = f"{lengths.pop():,} slots of a run" if len(lengths) == 1 else "slots of a run"
+    return f"over all {slots}{' after the warm-up' if warmup else ''}, also those after the last end"
 
 
 USUAL = {"mean_queue": "mean queue", "mean_delay": "mean delay", COMPLETION: "mean completion", "rejected": "tasks turned away"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,32 @@ def test_a_loop_by_hand() -> None:
     assert [(start.task, start.server) for start in scheduler.decide(now=10)] == [("a", 0)]  # the same slot again
 
 
+@pytest.mark.parametrize("policy", ["bf-js", "fifo-ff"])
+def test_a_task_is_held_until_its_gang_has_started(policy: str) -> None:
+    """Two servers, and a gang that needs both of them. In slot 0 one is taken, and the held task would have room on the other."""
+    scheduler = Scheduler(policy, servers="2")
+    scheduler.submit("runs", size=1)
+    assert [start.task for start in scheduler.decide()] == ["runs"]
+    for name in ("a", "b"):
+        scheduler.submit(name, size=0.8, gang="g")
+    for name in ("held", "second", "gone"):
+        scheduler.submit(name, size=0.2, after="g")
+    scheduler.submit("third", size=0.2, after="g", since=1)
+    assert scheduler.decide() == [] and len(scheduler.waiting) == 6
+    scheduler.withdraw("gone")
+    again = Scheduler.from_dict(json.loads(json.dumps(scheduler.to_dict())))
+    for each in (scheduler, again):
+        assert each.decide() == []
+        each.complete("runs")
+        assert [start.task for start in each.decide(now=5)] == ["a", "b", "held", "second"]  # all in slot 5, full servers
+        assert each.waiting == ["third"] and each.decide() == []
+        each.fail("held")  # it waits on its own from now on
+        each.submit("new", size=0.2, after="g")  # its gang runs
+        assert [start.task for start in each.decide()] == ["third"]
+        each.complete("a")
+        assert {start.task for start in each.decide()} == {"held", "new"}
+
+
 def test_names_of_servers_amounts_and_devices() -> None:
     servers = packenv.Servers(
         np.array([[8.0, 32, 2], [8, 32, 2]]), np.array([[2, 1000, 0], [2, 1000, 1]]), ("A10", "T4"), names=("n1", "n2")
@@ -85,6 +112,27 @@ def test_names_of_servers_amounts_and_devices() -> None:
     assert [(start.task, start.devices) for start in again.decide()] == [("d", (0,))]
 
 
+def test_the_number_of_devices_is_the_capacity_of_gpu() -> None:
+    scheduler = Scheduler("bf-js", servers="2x64:4@A10", resources=("cpu", "gpu"))
+    scheduler.submit("a", cpu=4, gpu=4, gpu_kinds=["A10"])
+    scheduler.submit("b", cpu=4, gpu=0.5, gpu_kinds=("T4", "A10")[1:])
+    assert [(start.task, start.devices) for start in scheduler.decide()] == [("a", (0, 1, 2, 3)), ("b", (0,))]
+    with pytest.raises(InputError, match="task 'c' fits on no server"):
+        scheduler.submit("c", cpu=1, gpu=5)
+    scheduler.add_server("n", "64:5@T4")
+    scheduler.submit("c", cpu=1, gpu=5, gpu_kinds=["T4", "A10"])
+    assert [(start.task, start.server) for start in scheduler.decide()] == [("c", "n")]
+    assert Scheduler.from_dict(scheduler.to_dict()).to_dict() == scheduler.to_dict()
+    with pytest.raises(InputError, match="give the number of GPUs, such as 4\\*A10, or a resource gpu"):
+        Scheduler("bf-js", servers="2x64:4@A10")
+    # A law whose amount of 1 is 8 GPUs.
+    node = packenv.Servers(np.ones((1, 2)), np.array([[8, 1000, -1]]))
+    jobs = replace(packenv.Jobs.of([0], [[0.1, 0.125]], [5]), devices=np.array([[1, 0, 0]]))
+    law = packenv.Workload(jobs=jobs, servers=node, resources=("cpu", "gpu"))
+    devices = Scheduler("bf-js", servers="1x1:0.25@T4", workload=law).setting.servers.devices
+    assert devices is not None and devices.tolist() == [[2, 1000, 0]]
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -100,6 +148,16 @@ def test_names_of_servers_amounts_and_devices() -> None:
         (lambda s: s.submit(True, size=0.1), "a task is named by a text or a whole number"),
         (lambda s: s.submit("x", size=0.1, home=[7]), "no server 7"),
         (lambda s: s.submit("x", size=0.9, server=0), "task 'x': server 0 has no room for it"),
+        (lambda s: s.submit("x", size=0.1, home=3), "task 'x': home is a list, not '3'"),
+        (lambda s: s.submit("x", size=0.1, gang="g", after="h"), "task 'x': give gang or after, not both"),
+        (lambda s: s.submit("x", size={}), "task 'x': size is a list, not '{}'"),
+        (lambda s: s.submit("x", size=0.1, gpu_kinds=7), "task 'x': gpu_kinds is a list, not '7'"),
+        (lambda s: s.submit("x", size=0.1, server=0, devices=[1e15]), "task 'x': devices are numbered from 0 to 61"),
+        (lambda s: s.submit("x", size=0.1, server=0, devices=[0.5]), "task 'x': devices are numbered from 0 to 61"),
+        (lambda s: s.complete(["a"]), r"task \['a'\] does not run"),
+        (lambda s: s.withdraw(["w"]), r"task \['w'\] does not wait"),
+        (lambda s: s.add_server(["n"], "1"), "a server is named by a text or a whole number"),
+        (lambda s: s.add_server("n", 3), "server 'n': a capacity is a text such as \"64:256\", not '3'"),
         (lambda s: s.complete("w"), "task 'w' does not run; it waits"),
         (lambda s: s.complete("x"), "task 'x' does not run"),
         (lambda s: s.fail("x"), "task 'x' does not run"),

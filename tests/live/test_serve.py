@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -75,6 +76,10 @@ def test_answers() -> None:
     assert state == {"slot": 7, "running": {"a": 0}, "waiting": []}
 
 
+PYTHONS_OWN = re.compile("' object |unhashable|positional|multiple values|must be a mapping|indices must be|int\\(\\)")
+"""Words of Python's own messages on values of a wrong type."""
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -86,6 +91,7 @@ def test_answers() -> None:
         b'{"submit": {"task": "x", "size": 1, "devices": ["y"], "server": 0}}', b'{"complete": []}',
         b'{"complete": null}', b'{"fail": 3}', b'{"withdraw": "z"}', b'{"drain": []}', b'{"resume": 9}', b'{"remove": null}',
         b'{"add": 3}', b'{"add": {"server": "n", "capacity": "1:1"}}', b'{"add": {"server": "n", "capacity": 7}}', b'{"quit": 1}',
+        b'{"add": {"server": "q", "capacity": 3}}', b'{"add": {"server": ["q"], "capacity": "1"}}', b'{"complete": ["a"]}',
         b'{"complete": "a", "decide": {}}', b"\xff\xfe", b'{"a":' * 5000,
         b" " * (LONGEST_LINE + 1), b'{"submit": {"task": "x"}}',
     ],
@@ -97,6 +103,7 @@ def test_bad_lines_are_answered_and_change_nothing(line: bytes, tmp_path: Path) 
     before, kept = service.scheduler.to_dict(), (tmp_path / "log.jsonl").read_bytes()
     (answer,) = ask(service, line)
     assert [*answer] == ["error"] and "\n" not in answer["error"] and len(answer["error"]) < 400
+    assert not PYTHONS_OWN.search(answer["error"])
     assert service.scheduler.to_dict() == before and (tmp_path / "log.jsonl").read_bytes() == kept
 
 

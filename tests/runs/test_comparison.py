@@ -14,6 +14,7 @@ import packenv
 from packenv.cli.main import main
 from packenv.cluster import NONE, estimate_of, fits, next_in_queue, oldest, place
 from packenv.policy import distinct_names
+from packenv.runs.comparison_tables import legend
 from packenv.runs.measures import LESS, MEASURES, QUEUE, TASKS, Measure
 from packenv.runs.statistics import ratio_of_means
 from tests.cli.evaluating import evaluate
@@ -106,6 +107,24 @@ def test_a_trace_once() -> None:
     found = packenv.evaluate(table, POLICIES, servers=1, slot_seconds=1, drain=True)
     assert [len(runs) for runs in found.by_policy] == [1, 1] and "seconds" in str(found.table())
     assert found.ratio(*POLICIES, "mean_delay") == (1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "options", "span", "busy"),
+    [
+        (0, {"drain": True}, "from the first arrival to the last end", 10 / 13),
+        (100, {"drain": True}, "from slot 0 to the last end", 10 / 113),
+        (0, {"drain": True, "warmup": 3}, "from the end of the warm-up to the last end", 8.5 / 10),
+        (0, {"slots": 50}, "over all 50 slots of a run, also those after the last end", 10 / 50),
+        (0, {"slots": 50, "warmup": 3}, "over all 47 slots of a run after the warm-up, also those after the last end", 8.5 / 47),
+    ],
+)
+def test_the_span_of_the_utilisation(first: int, options: dict[str, Any], span: str, busy: float) -> None:
+    """Two tasks of half a server and ten slots, the second one three slots later."""
+    workload = packenv.Workload(jobs=packenv.Jobs.of([first, first + 3], [0.5, 0.5], [10, 10]), servers=1)
+    found = packenv.evaluate(workload, ["bf-js"], **options)
+    assert found.all_runs[0].utilisation == (pytest.approx(busy),)
+    assert f"utilisation: {span}" in legend(found)
 
 
 def test_what_had_not_started_is_said() -> None:

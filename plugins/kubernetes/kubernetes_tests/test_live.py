@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from kubernetes_tests.sample import container, listed, node, pod
 from packenv.cli.main import main
 from packenv.errors import InputError
 from packenv_kubernetes import read_cluster
+from packenv_kubernetes.live import tasks_of
 from packenv_kubernetes.planning.submitted import first_places
 from packenv_kubernetes.preemption import first_cycle
 
@@ -71,6 +73,30 @@ def test_rules_gangs_and_ports(tmp_path: Path) -> None:
     scheduler = packenv.Scheduler.of(path, "bf-js")
     scheduler.remove_server("gpu")
     assert {start.task: start.server for start in scheduler.decide()}["team/runs"] in ("a", "b")  # not on the cordoned node
+
+
+@pytest.mark.parametrize("policy", ["bf-js", "fifo-ff", "easy"])
+def test_pods_above_the_minimum_start_with_their_gang_at_the_earliest(policy: str, tmp_path: Path) -> None:
+    """Three of five pods of 2 cores start together, on two nodes of 4 cores. A pod of 3 cores runs on each.
+
+    Without the first of these, there is room for two pods: too few. Without both there is room for four: the gang and one more.
+    """
+    gang: Any = {"schedulingGroup": {"podGroupName": "ring"}}
+    group = {"kind": "PodGroup", "metadata": {"name": "ring", "namespace": "team"}, "spec": {"minMember": 3}}
+    pods = [pod(f"ring-{n}", container(cpu="2"), created=f"2024-05-01T11:0{n}:00Z", **gang) for n in range(5)]
+    pods += [pod(f"runs-{name}", container(cpu="3"), on=name) for name in "ab"]
+    tasks, known = tasks_of(str(listed(tmp_path / "cluster.json", [node("a"), node("b"), *pods, group])))
+    scheduler = packenv.Scheduler(policy, **known)
+    for task in tasks:
+        scheduler.submit(**task, estimate=100)
+    assert scheduler.decide(now=0) == []
+    scheduler.complete("team/runs-b")
+    assert scheduler.decide(now=20) == []
+    scheduler.complete("team/runs-a")
+    assert [start.task for start in scheduler.decide(now=40)] == [f"team/ring-{n}" for n in range(4)]
+    assert scheduler.waiting == ["team/ring-4"]
+    scheduler.complete("team/ring-0")
+    assert [start.task for start in scheduler.decide(now=60)] == ["team/ring-4"]
 
 
 def test_a_dump_is_no_list_of_servers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

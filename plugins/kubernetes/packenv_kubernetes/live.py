@@ -19,7 +19,7 @@ def tasks_of(path: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return arguments of `Scheduler.submit` for pods, and the nodes as servers.
 
     Amounts are shares of the largest node. Additional resources encode the rules of these pods. A gang's pods start together.
-    Nothing is preempted. Tasks that the caller submits later have no rules.
+    Those above its minimum are held until then. Nothing is preempted. Tasks that the caller submits later have no rules.
     """
     cluster = read_cluster(path)
     running, waiting = cluster.running, cluster.waiting
@@ -44,9 +44,12 @@ def tasks_of(path: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
             task |= {"gpu": share / int(gpus.devices[:, WHOLE].max())} | ({"devices": [bits.bit_length() - 1]} if bits else {})
 
     # Gangs stand together in the queue.
-    _, order, gang = side_by_side(cluster, [], [])
+    groups, order, gang = side_by_side(cluster, [], [])
     in_queue = [tasks[len(running) + n] for n in (order.tolist() if len(order) else range(len(waiting)))]
-    for task, n, group in zip(in_queue, order.tolist(), gang.tolist(), strict=False):
-        task |= {} if group == NO_GANG else {"gang": waiting[n].gang_name}
+    for task, n, number in zip(in_queue, order.tolist(), gang.tolist(), strict=False):
+        task |= {} if number == NO_GANG else {"gang": waiting[n].gang_name}
+    for group in groups:
+        for n in group.others:
+            tasks[len(running) + n]["after"] = group.name
     tasks = [task for task in (*tasks[: len(running)], *in_queue) if any(task["size"])]
     return tasks, {"servers": servers, "resources": (*cluster.resources, *names)}

@@ -116,6 +116,16 @@ def test_a_node_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "pods that wait now start 0 s later on average; the others start 600 s later on average." in said
 
 
+def test_pods_that_start_earlier_without_a_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first pod fits only on the large node, which is full for 540 s, and the second waits behind it with `fifo-ff`."""
+    items = [node("a"), node("large", "8"), pod("runs", container(cpu="8"), on="large", started="2024-05-01T11:59:00Z")]
+    items += [pod("first", container(cpu="8")), pod("second", container(cpu="1"), created="2024-05-01T11:30:00Z")]
+    file = listed(tmp_path / "c.json", items)
+    (found,) = plan(file, "-g", "max wait <= 1h", "--without", "large", "-p", "fifo-ff")
+    assert found["later"]["waiting"][0] == -540
+    assert "pods that wait now start 540 s earlier on average" in capsys.readouterr().out
+
+
 def test_a_node_without_which_a_pod_fits_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = plan(cluster(tmp_path, 1, 1, big=True), "-g", "max wait <= 1h", "--without", "big")
     assert (found["again"], found["stranded"]) == ([], ["team/runs"])

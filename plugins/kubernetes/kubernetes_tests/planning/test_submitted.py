@@ -81,6 +81,7 @@ def test_who_never_starts_for_them(tmp_path: Path) -> None:
     ("items", "spec", "changes"),
     [
         ([node("n", "4")], {"containers": [container(cpu="6")]}, [("request", "with 4 cores each, not 6 cores")]),
+        ([node("n", "330m")], {"containers": [container(cpu="500m")]}, [("request", "with 0.33 cores each, not 0.5 cores")]),
         ([node("n", "4", "4Gi")], {"containers": [container(cpu="6", memory="5Gi")]}, "both"),
         ([node("n", labels={"a": "b"})], {"nodeSelector": {"a": "c"}}, [("rule", "without its nodeSelector")]),
         (
@@ -106,10 +107,10 @@ def test_what_would_help(tmp_path: Path, items: Any, spec: Any, changes: Any) ->
 
 
 def test_all_pods_of_a_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Room for one of three; two nodes more, or a third of the cores."""
+    """Room for one of three; two nodes more, or a third of the cores, in hundredths of a core."""
     found = submit(tmp_path, [node("n")], job(parallelism=3))
     assert [(each["pod"], each["low_s"]) for each in found["pods"]] == [(f"team/new-{n}", 600 * n) for n in range(3)]
-    assert [(each["kind"], each["amount"]) for each in found["changes"]] == [("request", 1.3 / 4), ("node", 2)]
+    assert [(each["kind"], each["amount"]) for each in found["changes"]] == [("request", 1.33 / 4), ("node", 2)]
     assert "bf-js: 1 of 3 submitted pods starts now." in capsys.readouterr().out
 
 

@@ -275,7 +275,7 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
         if len(pods) and None in by:
             longer.append(f"of {what} some never start")
         elif len(pods):
-            longer.append(f"{what} start {seconds(by, request.slot_seconds)} s later on average")
+            longer.append(f"{what} start {_shift(by, request.slot_seconds)} on average")
     later = "".join(f"; {part}" for part in longer)
     never, why = comparison.never, ""
     if never:  # goals include these pods, measures only pods that fit a remaining node
@@ -287,6 +287,13 @@ def _failed_answer(request: ClusterRequest, left: Cluster, comparison: FailedNod
     lost = [what for what in broken if what not in before]
     held = f"met with these nodes, not without: {listed(lost)}" if lost else f"not met with or without: {listed(broken)}"
     return f"{comparison.policy}: {why}{held}{later}."
+
+
+def _shift(by: Sequence[float | None], slot_seconds: float) -> str:
+    """Return a mean delay in words: "200 s earlier" for -200 s."""
+    times = [value for value in by if value is not None]
+    earlier = sum(times) < 0
+    return f"{seconds([-value if earlier else value for value in times], slot_seconds)} s {'earlier' if earlier else 'later'}"
 
 
 def _broken_goals(request: ClusterRequest, trial: Trial) -> list[str]:

@@ -29,12 +29,14 @@ Ints = NDArray[np.int64]
 
 MOST_KINDS = 8
 """Kinds of nodes tried as additions: the commonest that the pods fit."""
-STEPS = {"cpu": Fraction(1, 20), "memory": Fraction(2**26), "ephemeral-storage": Fraction(2**26)}
-"""Requests are lowered to whole numbers of these: 50m, 64Mi; of other resources to whole numbers."""
+STEPS = {"cpu": Fraction(1, 100), "memory": Fraction(2**24), "ephemeral-storage": Fraction(2**24)}
+"""A request is lowered to a whole number of these: 10m, 16Mi; of other resources to a whole number."""
+STEPS_TOGETHER = {"cpu": Fraction(1, 20), "memory": Fraction(2**26), "ephemeral-storage": Fraction(2**26)}
+"""Steps of all requests together: 50m, 64Mi."""
 FINEST = 2**10
 """Largest number of amounts tried for each resource."""
 PARTS = 64
-"""All requests together are lowered to multiples of one part in this number, rounded down to the same steps."""
+"""All requests together are lowered to multiples of one part in this number, rounded down to whole steps."""
 
 
 class Later(NamedTuple):
@@ -260,7 +262,7 @@ def _fewest(start: Callable[[int], tuple[str, ...] | None], most: int) -> tuple[
 
 def _part(name: str, amount: Fraction, part: int) -> Fraction:
     """Return `part` of PARTS of a request, in whole steps, at least one."""
-    step = STEPS.get(name, Fraction(1))
+    step = STEPS_TOGETHER.get(name, Fraction(1))
     return min(max(amount * part / PARTS // step, 1) * step, amount)
 
 
