@@ -78,7 +78,7 @@ def tables_of(comparison: Comparison) -> list[Table]:
         QUEUE: f"delays{times.in_unit}{times.slot}",
         BATCH: f"bounded slowdown, runs below {bound} as if they took that; response{times.in_unit}",
         JOBS: f"jobs: {'' if times.long else f'{times.unit} '}from the first arrival to the last end",
-        CLASSES: f"jobs whose tasks take up to {cutoff:g} s on average, and long ones: completion{times.in_unit}",
+        CLASSES: f"jobs whose tasks take up to {cutoff:g} {unit} on average, and long ones: completion{times.in_unit}",
         DATA: f"tasks with data: shares by where they ran; mean {parts}: completion, and the parts that add up to it",
     }
     tables = [measures_table(name, titles[name], comparison, times) for name in table_names(comparison)]

@@ -144,7 +144,7 @@ def test_measures_of_whole_jobs_by_hand(
 def test_short_and_long_jobs_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Job 7's tasks take 3 slots on average, job 3's 2; a slot is a tenth of a second."""
     path, file = tmp_path / "out.json", trace(tmp_path, *TWO_JOBS, header=COLUMNS)
-    evaluate(file, "--servers", 1, "-p", "fifo-ff", "--cutoff", 0.2, "--processes", 1, "--json", path)
+    evaluate(file, "--servers", 1, "--slot-seconds", 0.1, "-p", "fifo-ff", "--cutoff", 0.2, "--processes", 1, "--json", path)
     assert "up to 0.2 s on average" in capsys.readouterr().out
     for record in json.loads(path.read_text()):
         assert {record[key] for key in ("short_p50", "short_p90", "short_p99")} == {6.0}

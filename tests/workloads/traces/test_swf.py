@@ -105,13 +105,12 @@ def test_jobs_that_fit_no_server_are_left_out_and_counted(tmp_path: Path, capsys
     assert (workload.name, workload.provenance.left_out_share) == ("odd.swf", 0.25)
     assert workload.provenance.estimates == "estimated durations (the true one for 1 of 4 tasks, which have none)"
     assert {reason: count for reason, count in dropped.items() if count} == {
-        "not finished": 1,
-        "duration missing or <= 0": 1,
+        "duration missing or <= 0": 2,
         "all demands missing or 0": 1,
         "tasks that fit no server": 1,
     }
     workload_with_notes(options)
-    assert "odd.swf: left out: 1 not finished, 1 duration missing or <= 0, " in capsys.readouterr().err
+    assert "odd.swf: left out: 2 duration missing or <= 0, " in capsys.readouterr().err
     with pytest.raises(InputError, match=r"row 1: a demand of 1.1719 fits in no server; the largest has 0.01, .* 4 of 4 tasks: "):
         workload_from(WorkloadOptions(str(file), servers="1x0.01", slot_seconds="1"))
     # the order through such a task stays
