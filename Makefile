@@ -44,8 +44,8 @@ test-minutes: $(VENV)/.all ## whole studies as the pages show them, and more cas
 
 PYTHONS_SECONDS ?= 3600
 
-test-pythons: ## some 250 tests on other Pythons that are here, with the newest libraries and with the pinned ones
-	$(PYTHON) -m tests.pythons --seconds $(PYTHONS_SECONDS)
+test-pythons: $(VENV)/.base ## some 250 tests on other Pythons that are here, with the newest libraries and with the pinned ones
+	$(VENV)/bin/python -m tests.pythons --seconds $(PYTHONS_SECONDS)
 
 coverage: $(VENV)/.all ## every test, and which lines of Python they run; compiled functions cannot be seen
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "" --cov=packenv
